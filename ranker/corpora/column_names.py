@@ -74,7 +74,7 @@ _SAMPLING = re.compile(
     r"(top|min|typical)_?[pk]|(frequency|presence|repetition|length)_penalty|(.*_)?log_(prob|like).*"
 )
 _EFFORT = _table("edit edits editing pe postedit postedits postediting")
-"""Effort of a person in editing an output is a judgement of it."""
+"""Words for a person's effort in editing an output, which is a judgement of it."""
 _COUNTING = _table("n nb num")
 _ALWAYS_METRICS = _table(
     "beer bertscore bleu bleurt chrf cider comet cometkiwi meteor metricx nist ribes rouge sacrebleu ter terp "
@@ -83,11 +83,11 @@ _ALWAYS_METRICS = _table(
 _REFERENCE = re.compile(r"ref(?:erence)?_?([0-9]{1,4})\Z")
 _LANG = ("lang", "language")
 HYPOTHESIS = ("mt", "hyp", "hypothesis", "translation", "candidate", "output", "completion", "generated_text")
-"""Names of the column or key of an output besides ``text``."""
+"""Other names than ``text`` for the column or key of an output."""
 ANSWERS = ("response", "answer")
 """Names of the column or key of an output, if no other name of it is present; otherwise they may hold ratings."""
 SOURCE = ("src", "prompt", "input")
-"""Names of the column or key of a source besides ``source``."""
+"""Other names than ``source`` for the column or key of a source."""
 SOURCE_LANGUAGE, TARGET_LANGUAGE = "source_language", "target_language"
 _LANGUAGES = {
     **{f"{side}{join}{lang}": SOURCE_LANGUAGE for side in ("src", "source") for join in ("", "_") for lang in _LANG},

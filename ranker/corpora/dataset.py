@@ -75,7 +75,7 @@ class Dataset:
     preferences: pd.DataFrame
     errors: pd.DataFrame = field(default_factory=functools.partial(empty_table, "errors"))
     _places: pd.DataFrame | None = None
-    """``file`` and ``line`` that every source was read from, for messages."""
+    """``file`` and ``line`` from which each source was read, for messages."""
     _views: dict[Hashable, Any] = field(init=False, default_factory=dict, repr=False)
 
     def __len__(self) -> int:

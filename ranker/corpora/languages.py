@@ -215,4 +215,4 @@ class LanguagePair(str):
 
 
 UNKNOWN_PAIR = LanguagePair(_UNKNOWN)
-"""The pair of sources whose languages data do not name."""
+"""The language pair of sources whose languages the data do not name."""

@@ -1,10 +1,10 @@
 """Divides translations whose lines were merged or split into one text per source line.
 
-Boundaries are sought between words, from the first line to the last, by dynamic programming. A text costs what its
-length differs from the length expected (Gale and Church 1993), less what it shares with the references of its line, or
-with the source where there is no reference: words, cut to five characters and weighted by their inverse document
-frequency, so numbers and names in the end. A boundary inside a line costs more than one after a sentence, and that more
-than one where a line ends; a line end inside a text costs too. A first pass by lengths alone tells where to look.
+Boundaries are sought between words, from the first line to the last, by dynamic programming. The cost of a text is the
+difference of its length from the expected length (Gale and Church 1993), less what it shares with the references of
+its line, or with the source where there is no reference: words, cut to five characters and weighted by their inverse
+document frequency, so mainly numbers and names. A boundary inside a line costs more than one after a sentence, and that
+more than one where a line ends; a line end inside a text costs too. A first pass by lengths alone tells where to look.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _VARIANCE = 6.8
 """Variance of the length of a translation per character, by Gale and Church."""
 _HIGHEST = 50.0
 _WINDOW = 150
-"""Boundaries that are tried to each side of the one that lengths suggest."""
+"""Number of boundaries tried on each side of the one that the lengths suggest."""
 _MOST_EMPTY = 0.2
 """Maximum proportion of lines that may be left without a text."""
 _FEWEST = 100

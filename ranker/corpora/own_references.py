@@ -1,7 +1,7 @@
 """Candidates that are references of their source: human translations that files list among the systems.
 
-Compared with itself, such a candidate matches whatever it holds. So it is scored against the other references of its
-source, and where there are none it is left out. The output of a system that happens to equal a reference is none.
+Compared with itself, such a candidate would match perfectly. So it is scored against the other references of its
+source, and left out if there are none. The output of a system that happens to equal a reference is no such candidate.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ranker.corpora.schema import ALIGNMENT, table
 from ranker.errors import DataError, counted, log_note
 
 FEWEST_TEXTS = 10
-"""Different texts that a system must share with one reference throughout to be taken for it."""
+"""Minimum number of different texts that a system must share with one reference throughout to be taken for it."""
 
 
 @view

@@ -29,7 +29,7 @@ from ranker.errors import DataError, counted, log_note
 from ranker.files import printable
 
 LARGEST = 1e15
-"""The largest judgement or score of another program that is read, in size."""
+"""Largest absolute value of a judgement, or of another program's score, that is read."""
 _INVISIBLE = r"[\x{ad}\x{200b}\x{200e}\x{200f}\x{2060}\x{feff}]"
 
 

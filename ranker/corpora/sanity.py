@@ -1,7 +1,7 @@
 """Notes on data sets that are probably not as their user assumes, each found by a small function.
 
 The texts of every system are compared with the references of the same sources. Thresholds are far from what clean
-outputs show, so that a note is worth reading. Nothing is said of fewer than five outputs of a system.
+outputs show, so that a note is worth reading. Systems with fewer than five such outputs get no note.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The corpora known by name: one card per corpus, and the folder where its files are looked for.
 
-A card is ``data/NAME.toml``. The bundled sample lies beside its card; every other corpus is looked for in the folder
+A card is ``data/NAME.toml``. The bundled sample is next to its card; every other corpus is looked for in the folder
 ``NAME`` of the corpus directory: ``$RANKER_DATA``, by default the platform's user data directory. Nothing is
 downloaded here: a card may say where its files are, and `ranker.corpora.downloads` fetches them when asked.
 """

@@ -1,7 +1,7 @@
 """Matches the documents of the source, the references and the systems by document and segment.
 
-A segment that a system or a reference lacks, or a reference that is empty, is simply not there; an empty output is an
-output. Such holes are counted in notes. A segment that belongs to nothing in the source is an error.
+A segment that a system or a reference lacks, or a reference that is empty, is left out; an empty output counts as
+an output. Such gaps are counted in notes. A segment that belongs to nothing in the source is an error.
 """
 
 from __future__ import annotations

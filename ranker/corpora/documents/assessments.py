@@ -1,6 +1,6 @@
 """Assessment tables: scores by judge, segment and system, in a layout that the manifest declares.
 
-What the tables of the licensed corpora look like is not public, so a `Layout` says which column holds what.
+The tables of the licensed corpora have no public documentation, so a `Layout` says which column holds which value.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ranker.files import printable
 PLACE = ("system", "doc", "segment")
 """Required columns, which identify the judged candidate."""
 _NAMES = (*PLACE, "judge", "kind", "value")
-"""Columns that are no kinds of judgement."""
+"""Columns that are not kinds of judgement."""
 _SKIPPED = "-"
 _WHITESPACE = "whitespace"
 _QUOTING = (",", ";")

@@ -1,6 +1,6 @@
 """Corpora stored as a folder of SGML or XML files: ``manifest.toml`` declares the role of each file.
 
-So a licensed corpus is read as it was delivered, and what its documentation leaves open is written down once::
+A licensed corpus is thus read as it was delivered, and details that its documentation leaves open are declared once::
 
     language_pair = "zh-en"
 
@@ -23,14 +23,14 @@ So a licensed corpus is read as it was delivered, and what its documentation lea
     missing = ["-1", "NA"]
 
 ``columns`` may also be a list of names in their order, ``-`` skipping a column, or give titles of the first line
-instead of numbers; ``fixed = { system = "E05" }`` stands for a column that a table lacks; the rest is said by
-`ranker.corpora.documents.assessments.Layout`. ``encoding`` may also stand once for all of ``[references]`` or
-``[systems]``; what no encoding is named for is UTF-8, or else one of
+instead of numbers; ``fixed = { system = "E05" }`` replaces a column that a table lacks; for the rest see
+`ranker.corpora.documents.assessments.Layout`. ``encoding`` may also be given once for all of ``[references]``
+or ``[systems]``; files without it are read as UTF-8, or else as one of
 `ranker.corpora.documents.encodings.fallback_encodings`. A file of several systems, as mteval has them, gives each the
 documents of its own ``sysid``. A name under both ``[references]`` and ``[systems]`` is a reference that is ranked too.
 
-A segment that a system or a reference lacks, or a reference that is empty, is simply not there; an empty output is an
-output. Such holes, guessed encodings, replaced bytes and text outside of segments are said in notes. A segment or a
+A segment that a system or a reference lacks, or a reference that is empty, is left out; an empty output counts as
+an output. Such gaps, guessed encodings, replaced bytes and text outside of segments are noted. A segment or a
 score that belongs to nothing in the source is an error.
 """
 

@@ -1,6 +1,6 @@
 """SGML and XML files of translations by document and segment: LDC stories, and test sets of mteval and WMT.
 
-An LDC story is one document a file::
+An LDC story is one document per file::
 
     <DOC docid="AFC0001" sysid="E01">
     <hl>

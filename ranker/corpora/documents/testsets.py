@@ -1,8 +1,8 @@
 """Test sets of mteval and WMT in SGML or XML, as one file or as separate source, reference and system files.
 
 Documents and segments are matched by their ids. A file of several systems or references gives each its own, named by
-``sysid``, ``refid``, ``system`` or ``translator``, or else by the file. Beside such files plain ones may stand, one
-segment a line in the order of the source. What a system or a reference lacks is said in a note.
+``sysid``, ``refid``, ``system`` or ``translator``, or else by the file. Some of the files may be plain text, one
+segment per line in the order of the source. A note reports the segments that a system or a reference lacks.
 """
 
 from __future__ import annotations

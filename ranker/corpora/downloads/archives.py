@@ -34,7 +34,7 @@ _DAMAGED = (
 _RATIO, _FREE, _BLOCK = 100, 1 << 26, 1 << 20
 _MOST_ENTRIES = 200_000
 _LONGEST_LIST = 1 << 25
-"""Most bytes of the list of entries of a zip archive."""
+"""Maximum number of bytes of the list of entries of a zip archive."""
 _LONGEST_NAME = 1000
 _LONGEST_HEADER = 1 << 16
 """Maximum number of bytes of the header of one entry of a tar archive, such as its long name."""
@@ -88,7 +88,7 @@ def unpack(archive: Path, target: Path, *, below: str = "", only: Sequence[str] 
         raise DataError(what, file=file) from None
     if not count:
         what = f"contains no {' or '.join(only) or 'files'}{f' in {below}' if below else ''}"
-        raise DataError(f"{what}: the archive has changed, or never had this", file=file)
+        raise DataError(f"{what}: the archive has changed, or never contained these files", file=file)
     return count
 
 
@@ -195,7 +195,8 @@ def _zip_entries(archive: Path, budget: _Budget) -> Iterator[_Entry]:
             if entry.filename.endswith("/"):
                 continue
             if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise ValueError("it is compressed in an unsupported way")
+                what = "uses an unsupported compression method, expected stored or deflated (repack the archive)"
+                raise _RefusedError(f"{printable(entry.filename)[:100]!r} {what}")
             # the upper half holds the mode of a file that was packed on Unix
             is_plain = (entry.external_attr >> 28) in (0, 0o10)
             yield entry.filename, _zip_content(packed, entry) if is_plain else None

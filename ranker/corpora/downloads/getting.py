@@ -1,8 +1,8 @@
 """Fetches corpus files from the addresses on the corpus card, for ``ranker data get``.
 
-Files come into the folder ``downloads`` of the corpus directory. An archive stays there, and other cards take their
+Files are put into the folder ``downloads`` of the corpus directory. An archive stays there, and other cards take their
 part of it without fetching it again. ``NAME.sha256`` there records the digest of a file that no card has one for, so
-that it is checked from then on. What a corpus consists of is put into its folder together, when all of it has come.
+that it is checked from then on. The files of a corpus are put into its folder together, once all have been fetched.
 """
 
 from __future__ import annotations

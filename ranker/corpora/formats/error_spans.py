@@ -1,7 +1,7 @@
 """Places of marked errors as annotation tools count them, and files of marked errors for these tools.
 
 Programs in browsers count UTF-16 units, of which characters beyond U+FFFF have two, and include the last one. Pearmut
-counts no line breaks, and one unit more, after the text, stands for what is missing there.
+does not count line breaks; one more unit, after the text, marks missing text.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ are. A source may be missing where there are references. Optional: ``lp`` (or ``
 of a candidate and ``reference_alignments``. A candidate may have marked errors (`ranker.corpora.marked_errors`),
 ``errors``, with the ``raters`` who looked for them, their names or objects with a name and ratings, ``source_errors``
 marked in the source, and ``missing``, without a place.
-A file holds one record a line, a list of records, or a single record. What programs write
-(`ranker.corpora.formats.program_outputs`) is read too.
+A file holds one record per line, a list of records, or a single record. The outputs of known programs
+(`ranker.corpora.formats.program_outputs`) are read too.
 
 Any other key of a candidate that holds a number, or numbers by judge, is a rating, as in ``human``. Keys that hold
 something else are not read, which a note says, unless they are spelled almost as one of those above. A record of

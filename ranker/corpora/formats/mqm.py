@@ -46,7 +46,7 @@ def is_mqm(header: list[str]) -> bool:
 class _Segment:
     record: Record
     outputs: dict[str, tuple[Candidate, int]] = field(default_factory=dict)
-    """Candidates with the lines that they are first on."""
+    """Candidates, with the first line of each."""
 
 
 def parse_mqm(text: str, file: str, severity_weights: Mapping[str, float] | None = None) -> list[Record]:

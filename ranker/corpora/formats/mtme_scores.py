@@ -1,8 +1,8 @@
 """Score files of mt-metrics-eval: lines of ``SYSTEM<tab>SCORE``, grouped by system.
 
-``NAME.sys.score`` has one line a system, ``NAME.doc.score`` one a document, ``NAME.seg.score`` one a segment, in the
-order of the test set; ``None`` stands for a score that is missing. Files of metrics are called ``METRIC-REFERENCES``,
-the names of the references joined by dots, ``all`` or ``src`` (none).
+``NAME.sys.score`` has one line per system, ``NAME.doc.score`` one per document, ``NAME.seg.score`` one per segment,
+in the order of the test set; ``None`` stands for a score that is missing. Files of metrics are called
+``METRIC-REFERENCES``, the names of the references joined by dots, ``all`` or ``src`` (none).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """n-best lists: the translations a decoder considered for every sentence, with the features it weighed.
 
-Columns instead of a Python object a hypothesis: sentence ids, codes of distinct texts, one float matrix of features.
-The file format is that of Moses, one hypothesis a line, with `` ||| `` between the fields::
+Columns instead of one Python object per hypothesis: sentence ids, codes of distinct texts, one float matrix of
+features. The file format is that of Moses, one hypothesis per line, with `` ||| `` between the fields::
 
     0 ||| the house ||| LM0= -12.5 TM0= -1 -2.5 ||| -3.75 ||| 0-0 1-1
 

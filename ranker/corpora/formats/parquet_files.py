@@ -1,6 +1,6 @@
 """Reads Parquet files in parts, with texts as dictionaries, and refuses files that expand far more than text does.
 
-A text that is in a file once can be in a million rows. The lengths of all values are therefore summed before any is
+A text that is stored once can occur in a million rows. The lengths of all values are therefore summed before any is
 copied.
 """
 

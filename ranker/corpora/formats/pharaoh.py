@@ -1,8 +1,8 @@
 """Word alignments that come with a corpus in Pharaoh format, stored in its data set.
 
 One line is one sentence pair, ``0-0 1-2`` its links: position of the source word, dash, position of the target word,
-both from 0, in any order. An empty line is a pair without links. What the words are is up to whoever made the
-alignment: with the tokeniser ``none`` positions count what white space separates.
+both from 0, in any order. An empty line is a pair without links. Words are those of the program that made
+the alignment: with the tokeniser ``none`` positions count the parts that white space separates.
 
 A data set keeps them as text, in the column ``alignment`` of its references and of its candidates, so that they stay
 with their rows whatever is selected, and count in its fingerprint; `alignments_of` returns them as arrays.

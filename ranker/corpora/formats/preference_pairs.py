@@ -1,8 +1,8 @@
 """Preference pairs as tab-separated values, the companion file of a JSONL corpus.
 
-``NAME.pairs.tsv`` (or ``.gz``) holds one comparison a line: ``lp seg_id judge sysA sysB relation rankA rankB task
+``NAME.pairs.tsv`` (or ``.gz``) holds one comparison per line: ``lp seg_id judge sysA sysB relation rankA rankB task
 primary``. ``relation`` is ``>`` (A better), ``<``, ``=`` or ``-`` (unknown); only the first five and the relation
-are required, ``-`` stands for "not known", and ``primary`` is 1 unless the same judgement stands elsewhere.
+are required, ``-`` stands for "not known", and ``primary`` is 1 unless the same judgement is also given elsewhere.
 """
 
 from __future__ import annotations

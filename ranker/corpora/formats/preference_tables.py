@@ -10,8 +10,8 @@ columns                                a row says
 =====================================  =============================================================================
 
 The verdict may also be in several columns of which one is 1: ``winner_model_a``, ``winner_model_b``, ``winner_tie``.
-Texts and systems may be given together. A text may be a list of texts, or of messages as in ``conversation_a``; what
-users say there is the source, which else is ``source`` or ``prompt``; without one, and without ``seg_id``, every
+Texts and systems may be given together. A text may be a list of texts, or of messages as in ``conversation_a``; the
+user's messages are the source, otherwise ``source`` or ``prompt`` is; without one, and without ``seg_id``, every
 comparison has a source of its own. Without texts, all candidates are empty.
 """
 
@@ -147,7 +147,7 @@ def read_preferences(given: Columns, name: str) -> Dataset:
     columns = [*map(names.canonical, long)]
     if "seg_id" not in columns and ("source" not in columns or _several_texts(long, columns)):
         if "source" in columns:
-            what = "a system has several texts for one source: every comparison is read as of a source of its own"
+            what = "a system has several texts for one source: each comparison is read as a separate source"
             log_note(what, given.file)
         long["seg_id"] = pa.chunked_array([pa.array(np.repeat(np.arange(size) + 1, 2))])
     lines = np.repeat(given.lines, 2)

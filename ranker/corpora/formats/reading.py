@@ -131,7 +131,7 @@ def _read(
 ) -> Dataset:
     kind = format_of(path)
     if systems and kind not in (None, "csv", "tsv", "parquet", "json"):
-        raise DataError("--systems names columns of a table, and this is none", file=file)
+        raise DataError("--systems names columns of a table, but this file is not a table", file=file)
     if kind == "parquet":
         from ranker.corpora.formats.parquet_files import read_parquet
         from ranker.corpora.formats.table_shapes import table_dataset

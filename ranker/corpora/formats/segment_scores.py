@@ -1,7 +1,7 @@
 """Segment scores written by other programs, and their assignment to the candidates of a data set.
 
-Read are score files of mt-metrics-eval (see `ranker.corpora.formats.mtme_scores`), the JSON that ``comet-score
---to_json`` writes, CSV, TSV and JSONL with a score in every row, files of one score a line, and folders of these, one
+These are score files of mt-metrics-eval (see `ranker.corpora.formats.mtme_scores`), the JSON that ``comet-score
+--to_json`` writes, CSV, TSV and JSONL with a score in every row, files of one score per line, and folders of these, one
 for each system. A row belongs to a segment by its ``seg_id`` (and ``lp``), or without one by its place among the rows
 of its system.
 """
