@@ -15,10 +15,10 @@ from ranker.apps.collect.settings import CampaignSettings
 from ranker.apps.collect.tables import DEGRADED, GOLD, PLAIN
 
 HELD_SECONDS = 3600.0
-"""Seconds after which an opened item without a judgement goes to another judge if no other item is left."""
+"""Seconds after which an item that was opened but not judged goes to another judge, if no other item is left."""
 _ROUND = 1_000_000.0
 _LATER = 1.5 * _ROUND
-"""Added to the place of an item whose document a judge has begun, so that others begin documents before they help."""
+"""Penalty in the queue for items of documents that another judge has begun, so that a judge begins new ones first."""
 _APART = 3
 """Minimum distance, in items, between an item and its degraded copy or repetition."""
 

@@ -35,11 +35,11 @@ CATEGORIES = (
     "Non-translation",
     "Other",
 )
-"""Those of Freitag et al. (2021)."""
+"""MQM categories of Freitag et al. (2021)."""
 METRIC = "metric"
 MOST_MARKS = 200
 _PLACED = 4, 5
-"""Lengths of marks in the translation and in its source."""
+"""Number of values in a mark with a position, in the translation and in its source."""
 _MOST_CATEGORIES, _LONGEST_CATEGORY = 200, 100
 _FORM = re.compile(rf"\[(?:\[[0-9]{{1,6}}(?:,[0-9]{{1,6}}){{1,4}}\](?:,(?=\[)|(?=\]))){{0,{MOST_MARKS}}}\]")
 _CLOSE = 15

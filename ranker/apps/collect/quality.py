@@ -43,7 +43,7 @@ class Thresholds:
 
 
 FLAGGED = Thresholds(checks=0.7, self_agreement=0.5, kappa=0.1, fast=0.3)
-"""Thresholds below which the owner is warned."""
+"""Thresholds for warning the owner of a judge."""
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,7 @@ _WRONG = {
     f"{_SIZE_OF_ITEM} FROM judgement JOIN assignment ON assignment.id = assignment) "
     f"WHERE answer IS NOT NULL AND ({_WRONG_ANSWER})",
 }
-"""Queries for rows that disagree with others."""
+"""Queries for rows that contradict the rows that they refer to."""
 
 
 def check_schema(connection: sqlite3.Connection) -> None:

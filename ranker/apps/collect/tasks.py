@@ -13,7 +13,7 @@ KindName = Literal["ranking", "pairwise", "fluency", "adequacy", "score", "esa",
 Show = Literal["source", "reference", "both", "none"]
 Next = Literal["uniform", "overlap"]
 RANKED = 5
-"""Outputs ranked at a time, as in the WMT campaigns."""
+"""Number of outputs that are ranked at a time, as in the WMT campaigns."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ SEVERITIES = {
     "major": "it may confuse or mislead the reader",
     "critical": "it may do harm, or makes the text useless",
 }
-"""Severities of MQM, from the lowest, and what judges are told of them."""
+"""MQM severities, lowest first, with their explanation to judges."""
 
 
 def mqm_help(severities: Sequence[str]) -> str:

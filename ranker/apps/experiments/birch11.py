@@ -47,7 +47,7 @@ VARIANTS = {
     for letter in DISTANCES
     for order, lexical in (("1", "BLEU1"), ("4", "BLEU"))
 }
-"""Distance and lexical score of every variant of LRscore."""
+"""Letter of the distance and name of the lexical score for every variant of LRscore."""
 _STEPS = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001)
 
 

@@ -64,14 +64,14 @@ METRICS = {
     "NIST": "nist",
     "BLEU": "bleu[smoothing=epsilon,tokenizer=13a]",
 }
-"""Notation of the metrics by the names of the paper."""
+"""Notation of each metric by its name in the paper."""
 ROOTS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "sqrt(NKT)": np.sqrt,
     "1 - sqrt(1 - NKT)": lambda scores: 1.0 - np.sqrt(1.0 - scores),
 }
 """Transformations of the sentence scores of NKT before their mean is taken (section 5)."""
 METEOR_ABROAD = "meteor[parameters=li,modules=exact,function_words=none]"
-"""METEOR of targets other than English: equal words alone, so that all languages are treated alike."""
+"""METEOR for target languages other than English: matches equal words only, so that all languages are treated alike."""
 
 
 @dataclass(frozen=True, eq=False)

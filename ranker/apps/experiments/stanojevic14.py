@@ -36,7 +36,7 @@ GAMMAS = tuple(round(0.1 * step, 1) for step in range(10))
 
 
 ALPHA, BETA, GAMMA = 0.5, 0.6, 0.0
-"""Parameters of the metrics where they are not varied."""
+"""Parameters of the metrics in tables that do not vary them."""
 LEXICAL = "bleu1"
 """Lexical score of the metrics."""
 
@@ -60,7 +60,7 @@ class _Corpus:
         return _column(self.dataset, text)
 
     def scores(self, name: str, alpha: float, beta: float, gamma: float) -> FloatArray:
-        """Return alpha x lexical + (1 - alpha) x penalised order, shape (candidates,)."""
+        """Return a metric's scores, alpha x lexical + (1 - alpha) x penalised order, shape (candidates,)."""
         common = f"alignment={self.settings.alignment},lexical={LEXICAL},tokenizer={self.tokenizer}"
         trees = f",beta={beta},gamma={gamma}" if name in WITH_TREES else ""
         lexical = self.part(f"kendall[alpha=1.0,{common}]")

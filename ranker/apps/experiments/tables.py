@@ -84,7 +84,7 @@ class Experiment:
         return json_text(value, indent=1) + "\n"
 
     def csv(self) -> str:
-        """Return all rows as one CSV table; the first column is the title of their table."""
+        """Return the rows of all tables as one CSV table, whose first column is the title of the original table."""
         columns = list(dict.fromkeys(key for table in self.tables for row in table.rows for key in row))
         rows = [
             [table.title, *(values.get(key) for key in columns)]
@@ -108,7 +108,7 @@ class TableTask:
 
 @dataclass(frozen=True)
 class Plan:
-    """An experiment that is yet to be run."""
+    """An experiment that has not been run yet."""
 
     name: str
     tasks: tuple[TableTask, ...]

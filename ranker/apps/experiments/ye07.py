@@ -50,7 +50,7 @@ FEATURE_SETS: dict[str, tuple[str, ...]] = {
     "All+order": (*_OF_ALL, *_ORDER),
     "All+order, leave-one-out": (SMOOTHED_BLEU, "ds", _LEFT_OUT, *_ORDER),
 }
-"""Extractors that are used together: the paper's seven sets, and others with order and leave-one-out perplexity."""
+"""Feature sets by their extractors: the paper's seven, and others with word order and leave-one-out perplexity."""
 LOSS: Loss = "hinge"
 C, FOLDS = 1.0, 3
 NOTE = (

@@ -31,7 +31,7 @@ from ranker.version import VERSION
 
 RESULTS = "results.json"
 Make = Callable[[Dataset], tuple[pa.Table, str | None]]
-"""Function from a shard to its table and a note for the user."""
+"""A function that makes a shard's table, and a note for the user."""
 _SIGNATURE, _NOTE = b"ranker.signature", b"ranker.note"
 _one_at_a_time = threading.Lock()
 """Lock of a process: kernels use all its threads, so a worker with several threads must not run two shards at once."""

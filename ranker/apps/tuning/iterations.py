@@ -1,4 +1,4 @@
-"""Tuning from the first n-best list to the last: search, decode with the weights found, merge, search again."""
+"""Tuning in iterations: search for weights, decode with them, merge the n-best lists, search again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ranker.ranking.scorers import Scorer
 
 Report = Callable[[str], None]
 UNCHANGED = 1e-4
-"""Tuning with a decoder ends when no weight changes by more."""
+"""Tuning with a decoder ends when no weight changes by more than this."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ _SAME = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Hypotheses with features and statistics, for which weights are searched."""
+    """The problem of finding weights for hypotheses with features and statistics of the objective."""
 
     features: FloatArray
     offsets: Int64Array

@@ -1,8 +1,8 @@
 """Minimum error rate training: weights that make a linear model choose the translations that score best by a metric.
 
 Och (2003): the score as a function of one step along a direction is piecewise constant, and `line_search` finds its
-best piece exactly. Around that, a search in the manner of Powell (1964) from many starting points, as Cer, Manning and
-Jurafsky (2010) tune to each of their metrics.
+best interval exactly. Line searches are repeated in the manner of Powell (1964) from many starting points, as in Cer,
+Manning and Jurafsky (2010).
 """
 
 from __future__ import annotations

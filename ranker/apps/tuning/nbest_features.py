@@ -172,7 +172,7 @@ class _Maker:
 
 
 def lm_lines(path: str | Path) -> list[str]:
-    """Read sentences to learn a language model from, one per line."""
+    """Read the training sentences of a language model, one per line."""
     from ranker.files import read_text
 
     lines = [line for line in read_text(path).split("\n") if line.strip()]

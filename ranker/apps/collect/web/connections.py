@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 WAITING_SECONDS = 15.0
 _MOST = 1000
 _OTHER_FILES = 60
-"""Open files that are no waiting connections."""
+"""Number of open files that are reserved for other uses than waiting connections."""
 BACKLOG = 128
 
 Peer = tuple[str, int]

@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from ranker.apps.collect.degrading import pieces_of
 
 _LONGEST = 400
-"""Pieces from which on the order of words is not compared, which takes quadratic time."""
+"""Maximum number of words of outputs that are compared in order, which takes quadratic time."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _FOLDER = Path(__file__).with_name("templates")
 _LETTERS = "ABCDE"
 _EARLIER = 30
-"""Segments of a document that are shown before another."""
+"""Maximum number of preceding segments of the document that are shown."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Passage:
 
 @dataclass(frozen=True)
 class ShownOutput:
-    """An output at its place on the page; no stretches if it is empty.
+    """An output as shown on the page; an empty output has no stretches.
 
     `value` is the rank or value that the judge gave it before, and `known` the correct one for a control item.
     """
@@ -56,11 +56,11 @@ class ShownOutput:
 
 @dataclass(frozen=True)
 class TaskPage:
-    """Everything that the page of one assignment shows.
+    """Content of the page of one assignment.
 
-    `marks` are those that the page has at first, `listed` the known and the judge's own errors of a control item, each
-    with its words; `categories` have numbers and are grouped by their first level; `changed` is the last judgement of
-    the assignment; and `earlier` are the segments that precede this one in its document.
+    `marks` are those on the page when it opens; `listed` has a control item's known errors and the judge's own, with
+    the marked words; `categories` have numbers and are grouped by their first level; `changed` is the assignment's last
+    judgement; and `earlier` are the segments that precede this one in its document.
     """
 
     assignment: int

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_BYTES = 16_384
-"""Longest body of a form."""
+"""Maximum size of the body of a form, in bytes."""
 BODY_SECONDS = 15.0
 COOKIE_SECONDS = 90 * 86_400
 HEADERS = {
@@ -169,7 +169,7 @@ class Site:
         return HTMLResponse(render("outdated.html", answered=answered, **values), 409)
 
     async def judge(self, request: Request) -> Response:
-        """Save an answer and go on to the next item."""
+        """Save an answer and redirect to the next item."""
         token, person = self._person(request, access.JUDGE)
         fields = await self._form(request, token)
         assignment = _number(fields, "assignment")
