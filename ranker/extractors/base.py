@@ -4,8 +4,8 @@ An *extractor* turns a data set into columns, one row per candidate. A *metric* 
 scores come from additive sufficient statistics. Both are frozen dataclasses: their fields are their options, and
 their notation ``name[option=value]`` is their identity, their column head and their part of a signature.
 
-``extractor.fit(dataset)`` returns the *fitted* form, which makes the columns. What learns nothing is its own fitted
-form; what must learn refuses to make columns before it is fitted.
+``extractor.fit(dataset)`` returns the *fitted* extractor, which computes the columns. An extractor that learns nothing
+is fitted already; one that must learn refuses to compute columns before it is fitted.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Extractor(ABC):
     def signed(self) -> dict[str, object]:
         """Option values that replace the actual ones in the signature; an option with None is omitted.
 
-        Such as the digest of a file's content in place of its name. Options without effect are omitted.
+        An example is the digest of a file in place of its name. Options without effect are omitted.
         """
         return {}
 
@@ -113,8 +113,8 @@ class Extractor(ABC):
     def fit_transform(self, dataset: Dataset) -> tuple[FittedExtractor, FloatArray]:
         """Return the extractor fitted on `dataset`, and the columns of `dataset` for a ranker to learn from.
 
-        Where columns of the data learnt from would look better than those of new data ever will, an extractor makes
-        each part of them from what it learnt on the others.
+        If columns of the data learnt from would look better than those of new data, the extractor cross-fits them: it
+        computes each part from what it learnt on the other parts.
         """
         fitted = self.fit(dataset)
         return fitted, fitted.transform(dataset)
@@ -187,9 +187,9 @@ class FittedExtractor(Extractor):
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
         """Return columns for the references of `dataset`, each treated as a candidate, shape (references, columns).
 
-        `others` has the references as candidates, each with the other references of its source. What has learnt from
-        the references of `dataset` leaves out the reference that it scores, if it can. What compares candidates takes
-        every reference as one of its source.
+        `others` has the references as candidates, each with the other references of its source. Extractors that learnt
+        from the references of `dataset` leave out the reference that they score, if they can. Extractors that compare
+        candidates add each reference to the candidates of its source.
         """
         if self.needs.other_candidates:
             together, rows = references_among_candidates(dataset)

@@ -17,9 +17,9 @@ class Needs:
     """
 
     references: int = 1
-    """References that the data must have in all; a source needs one, unless this is 0."""
+    """Minimum total number of references in the data; each source also needs one, unless this is 0."""
     candidates: int = 1
-    """Number of candidates of a source from which the columns can differ between them."""
+    """Number of candidates per source below which the columns cannot differ between candidates."""
     language: str | None = None
     """Code of the only target language, or None for any."""
     english_options: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """The registry of extractors by name, and functions that make an extractor from its notation.
 
 A new extractor is one module and one line here; other packages register theirs through the entry point group
-``ranker.extractors``. Names can be listed without importing what computes anything, as shells want for completion.
+``ranker.extractors``. Names can be listed without importing any extractor, which keeps shell completion fast.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The target language of a data set, and notes on extractors made for another language.
 
-The language pairs of a data set say it. Where they are not known, English is told by its letters and the share of its
-function words. Nothing is said of a few words.
+It is taken from the language pairs of the data set. If these are unknown, English is recognised by its letters and
+share of function words, unless there are only a few words.
 """
 
 from __future__ import annotations

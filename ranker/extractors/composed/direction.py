@@ -1,7 +1,7 @@
 """Detection of scores, by people or programs, that run counter to chrF: a sign that their direction is misread.
 
-chrF agrees with people in most sources of every corpus of judgements at hand, so scores that are opposed to it in
-clearly more than half of the sources are more likely to be read in the wrong direction than to be right.
+chrF agrees with people in most sources of every corpus of judgements tested, so scores that run counter to it in
+clearly more than half of the sources were more likely read in the wrong direction than right.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from ranker.extractors.ngram.chrf import Chrf
 from ranker.ranks import group_spearman, merge_ties
 
 MOST_SOURCES = 500
-"""Sources that are looked at: enough to see the wrong direction of every corpus at hand."""
+"""Number of sources examined: enough to detect the wrong direction in every corpus tested."""
 _SCORE = "score"
 LEVEL = 0.001
-"""Two-sided p-value of a sign test over sources below which scores count as opposed to chrF."""
+"""Two-sided p-value of a sign test over sources below which scores count as running counter to chrF."""
 
 
 def opposed_to_chrf(
@@ -68,8 +68,8 @@ def direction_note(
 def judgements_note(dataset: Dataset, kind: str = AUTO, learnt: Sequence[str] = ()) -> str | None:
     """Return a note if judgements of `kind` and stated direction run counter to chrF in most sources, else None.
 
-    Ratings whose direction neither `kind` states nor a ranker has `learnt` are refused then: conclusions from ratings
-    that are read upside down are wrong.
+    Such ratings are refused if their direction was neither stated by `kind` nor `learnt` by a ranker, because
+    conclusions from ratings read in the wrong direction are wrong.
     """
     used = resolve_kind(dataset, kind, learnt=learnt)
     share = opposed_to_chrf(dataset, lambda part, rows: human_scores(part.select_candidates(rows), used))

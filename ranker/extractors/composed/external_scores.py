@@ -112,7 +112,7 @@ class ExternalScores(SentenceMean):
     def metric_note(self, dataset: Dataset) -> str | None:
         """Return a note on the direction of the scores, or None; refuse scores that run counter to chrF on `dataset`.
 
-        They are accepted, with a note, if the direction was given.
+        Such scores are accepted, with a note, if their direction was stated.
         """
         sign, note = (1.0 if self.higher_is_better else -1.0), self.direction_note(dataset)
         share = opposed_to_chrf(dataset, lambda part, rows: sign * self.sentence_scores(part)[rows])
@@ -139,7 +139,7 @@ class ExternalScores(SentenceMean):
             values = _rated(dataset, self)["value"].to_numpy(np.float64)
         if self._sign(values) < 0:
             what = "no score is above 0" if np.nanmax(values) <= 0.0 else "this is a score file of mt-metrics-eval"
-            return f"{self}: {what}, so errors are negated: their signs are turned; otherwise add direction=lower"
+            return f"{self}: {what}, so errors are negated: their signs are reversed; otherwise add direction=lower"
         return f"{self}: lower is taken to be better, because of its name; otherwise add direction=higher"
 
     def _sign(self, values: FloatArray) -> float:

@@ -26,10 +26,10 @@ from ranker.extractors.semantic.features import Semantic
 
 _MOST_SYSTEMS = 500
 _FEWEST_SOURCES, _LOOKED_AT = 20, 100
-"""Sources of a language pair that it takes to tell relatives for a note, and how many are looked at."""
+"""Minimum number of sources of a language pair for a note on related systems, and number of sources examined."""
 _RELATED = 0.3
 _FEW_SYSTEMS, _ALIKE = 8, 0.85
-"""Below this number of systems relatives cannot be detected; a note is given from this mean similarity instead."""
+"""Number of systems below which relation is not detectable, and mean similarity that causes a note instead."""
 _KEPT = 20_000_000
 
 
@@ -190,7 +190,7 @@ class Consensus(FittedExtractor):
         # by their wording: of any two good translations an encoder thinks alike
         learnt = Consensus(limit=self.limit)._relations(dataset.select_sources(chosen))
         crowds = {lp: learnt.majority(lp) for lp in enough if lp in learnt.language_pairs}
-        consequence = "agree with each other, right or wrong: if they are versions of one, give only one"
+        consequence = "agree with each other, right or wrong: if they are versions of one system, include only one"
         return [
             f"{f'{lp}: ' if lp.known else ''}{len(names)} of {size} systems are related ({', '.join(names[:2])}, ...) "
             f"and {consequence}"

@@ -1,9 +1,9 @@
 r"""Detection of related voters by their similarity, so that copies of a voter do not add votes.
 
-Let :math:`s_{jk}` be how like voters j and k are on the mean. If they translate independently, both are alike only as
-far as both come near to what is right, and the likeness is a product of two terms, one for each:
-:math:`e_{jk} = \exp(a_j + a_k)`. Relatives (one program under several names, tuned differently; copies) are more alike.
-What they have in excess, as a share of what they could have, is chance-corrected agreement (Cohen 1960):
+Let :math:`s_{jk}` be the mean similarity of voters j and k. If they translate independently, they are similar only as
+far as both are close to a correct translation, and the similarity is a product of two terms, one for each voter:
+:math:`e_{jk} = \exp(a_j + a_k)`. Relatives (variants of one program, or copies) are more similar than that. Their
+excess, as a share of the largest possible excess, is chance-corrected agreement (Cohen 1960):
 
 .. math:: r_{jk} = \frac{s_{jk} - e_{jk}}{1 - e_{jk}}, \qquad K_{jk} = \max\Bigl(0, \frac{r_{jk} - t}{1 - t}\Bigr)
 
@@ -12,11 +12,11 @@ weighs :math:`w_j = 1 / \sum_k K_{jk}`, as related sequences are weighed (Vingro
 1994): m copies together weigh as much as one, and the sum of the weights is the effective number of voters (Leinster
 and Cobbold 2012, at order 0 and equal shares).
 
-The terms a are those of weighted least squares of :math:`\log s_{jk}` over all pairs, weights
-:math:`w_j w_k (1 - K_{jk})`, times `LENIENCE` where the pair is more alike than expected, since relation makes pairs
-more alike, never less. The weights follow from a and a from the weights; both are iterated, beginning with
-:math:`K = s^8`, under which a crowd of relatives weighs little. So a crowd cannot make its own likeness look usual:
-copies of j add rows that together weigh what j weighed, and pairs of copies weigh 0.
+The terms a are fitted to :math:`\log s_{jk}` over all pairs by least squares with the weights
+:math:`w_j w_k (1 - K_{jk})`, times `LENIENCE` where the pair is more similar than expected, since relation makes pairs
+more similar, never less. The weights follow from a and a from the weights; both are iterated, beginning with
+:math:`K = s^8`, which gives a group of relatives little weight. So a group cannot make its own similarity look usual:
+copies of j add rows whose total weight is that of j alone, and pairs of copies have weight 0.
 """
 
 from __future__ import annotations

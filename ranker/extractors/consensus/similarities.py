@@ -17,7 +17,7 @@ from ranker.extractors.base import Metric, fitted_on
 from ranker.text.pairs import TextPairs, references_alone
 
 PAIRS = 100_000
-"""Number of pairs scored at once, which bounds the memory."""
+"""Number of pairs scored at once, which limits memory."""
 
 
 class Similarity(Protocol):

@@ -8,7 +8,7 @@ from ranker.arrays import BoolArray, FloatArray, Int64Array
 
 COLUMNS = ("mean", "distinct", "near", "weighted", "diverse")
 WORDING = "chrf"
-"""By this similarity of their wording, candidates are found to be copies for ``diverse``."""
+"""Metric of similar wording, by which ``diverse`` detects copies."""
 _COPY = 8
 """Exponent of text similarity in sharing a vote: a share of .02 at similarity .6, .4 at .9, and 1 for a copy."""
 
@@ -16,7 +16,7 @@ _COPY = 8
 def normalise(similarity: FloatArray, *, lower: bool = False) -> FloatArray:
     """Return similarities (..., n, n), averaged over both directions and divided by those of the texts to themselves.
 
-    Of error rates, `lower`, 1 less the rate is taken.
+    Similarities that are negated error rates, `lower`, are increased by 1 first.
     """
     shift = 1.0 if lower else 0.0
     alone = np.sqrt(np.maximum(np.diagonal(similarity, axis1=-2, axis2=-1) + shift, 0.0))
@@ -35,7 +35,7 @@ def count_votes(
 ) -> FloatArray:
     """Return consensus features, shape (sources, n, 5), for sources with n candidates each.
 
-    `similarity`, `relation` and `wording` are of voter and candidate, (sources, n, n); `text` numbers equal texts.
+    `similarity`, `relation` and `wording` have shape (sources, voters, candidates); `text` numbers equal texts.
     """
     number = similarity.shape[-1]
     is_other = voting[:, :, np.newaxis] & ~np.eye(number, dtype=bool)

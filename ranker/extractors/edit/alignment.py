@@ -37,8 +37,8 @@ def empty_alignment(length: int, size: int) -> EditAlignment:
 def align_in_beam(words: Int32Array, reference: Int32Array, beam: int, operations: UInt8Array) -> int:
     """Fill `operations` and return the edit distance, with the search pruned as in tercom.
 
-    A state is left only if its distance is within `beam` of that of the best diagonal step to the same candidate word.
-    Of equally good steps a diagonal one is preferred, then an insertion, then a deletion.
+    A state is kept only if its distance is within `beam` of that of the best diagonal step to the same candidate word.
+    Of equally good steps, a diagonal one is preferred, then an insertion, then a deletion.
     """
     size, length = len(reference), len(words)
     before = np.empty(size + 1, dtype=np.int32)

@@ -1,7 +1,7 @@
 """Edits with block shifts between two token sequences, by the greedy search of tercom or of sacreBLEU.
 
-Finding the fewest edits with block shifts is NP-hard, so both programs make the best single shift again and again as
-long as it pays (Snover et al. 2006, section 2.2); they differ in which shifts they try and in how they prune the edit
+Finding the fewest edits with block shifts is NP-hard, so both programs apply the best single shift repeatedly while
+it saves edits (Snover et al. 2006, section 2.2); they differ in which shifts they try and in how they prune the edit
 distance.
 """
 
@@ -239,8 +239,8 @@ def _longest_movable(search: ShiftSearch, runs: Int32Array) -> Int32Array:
 def _best_of_tercom(search: ShiftSearch, distance: int) -> int:
     """Write the candidate after tercom's best shift to `search.best` and return its edit distance.
 
-    Long shifts come first, and a shift has to save more than the best so far, the first one only its own cost; nothing
-    is tried any more once no shift of that size could. Returns `distance` if no shift pays.
+    Long shifts are tried first. A shift must save more than the best so far, the first one at least its own cost; the
+    search ends once no shift of the current size could. Returns `distance` if no shift saves edits.
     """
     words, reference, max_distance = search.words, search.reference, search.limits.max_distance
     aligned, wrong, reference_wrong = search.alignment.aligned, search.alignment.wrong, search.alignment.reference_wrong
@@ -293,8 +293,8 @@ def _best_of_tercom(search: ShiftSearch, distance: int) -> int:
 def _best_of_sacrebleu(search: ShiftSearch, distance: int, tried: int) -> tuple[int, int]:
     """Write the candidate after sacreBLEU's best shift to `search.best`; return its edit distance and the shifts tried.
 
-    Of shifts to the same distance the longest counts, then that of the first words, then that to the first place.
-    Returns `distance` if no shift pays.
+    Of shifts with the same distance, the longest is chosen, then the one with the first start, then the first target.
+    Returns `distance` if no shift saves edits.
     """
     words, reference, limits = search.words, search.reference, search.limits
     aligned, wrong, reference_wrong = search.alignment.aligned, search.alignment.wrong, search.alignment.reference_wrong

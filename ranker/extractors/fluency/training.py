@@ -40,9 +40,9 @@ def train_language_model(
 ) -> TrainedModel:
     """Train an interpolated modified Kneser-Ney model on sentences, one per line, and write it as an ARPA file.
 
-    A comment in the file's first line says how words were made, so that `perp` can tell if it makes them otherwise.
-    Words that ARPA files reserve, such as ``<s>``, are refused. The text and its n-grams are in memory: for larger text
-    use KenLM's ``lmplz``, whose files `perp` reads too.
+    A comment in the file's first line records the tokenisation, so that `perp` can warn if its own differs. Words that
+    ARPA files reserve, such as ``<s>``, are refused. The text and its n-grams are held in memory; for larger texts use
+    KenLM's ``lmplz``, whose files `perp` reads too.
     """
     if tokenizer == "auto":
         raise OptionError("--tokenizer auto: the language of plain text is unknown; choose a tokenizer")

@@ -1,6 +1,6 @@
 """Paraphrase tables: phrases of one or several words with the same meaning (Bannard and Callison-Burch 2005).
 
-The format is Meteor's, plain or gzipped: three lines an entry, the probability, a phrase and its paraphrase.
+The format is Meteor's, plain or gzipped: three lines per entry: the probability, a phrase and its paraphrase.
 """
 
 from __future__ import annotations

@@ -32,13 +32,13 @@ _FAR, _NEAR = 0.94, 0.97
 _MOST_EXPLAINED = 9
 """Largest number of words that may belong to differences."""
 _ALIKE = 0.95
-"""Least share of common content words at which an exchange of words counts as one of roles."""
+"""Smallest share of common content words at which exchanged words count as exchanged roles."""
 _SHORTEST = 4
-"""Least length of a word that is checked for a prefix of negation."""
+"""Shortest word that is checked for a negating prefix."""
 _LONGEST = 40
-"""Characters of names that are compared."""
+"""Number of characters of a name that are compared."""
 _VARIANT = 0.6
-"""Least similarity at which two names count as spellings of one name."""
+"""Smallest similarity at which two names count as spellings of one name."""
 _LONGEST_REPEATED = 6
 
 
@@ -80,7 +80,7 @@ class TextFacts:
     order: tuple[str, ...]
     """Content stems in their order, a passive's agent before its verb."""
     governed: frozenset[str]
-    """Content stems in the phrases of prepositions, which are neither agent nor patient."""
+    """Content stems in prepositional phrases, which are neither agent nor patient."""
 
 
 @functools.cache

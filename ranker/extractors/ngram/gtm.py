@@ -19,7 +19,7 @@ from ranker.text.tokens import TokenBatch, Tokenizer
 MOST_TOKENS = 2_000
 """Maximum length of candidate and reference; doubling it takes at least eight times as long."""
 _LARGEST_EXPONENT = 50
-"""With more, the powers of run lengths could overflow."""
+"""Largest exponent for which powers of run lengths cannot overflow."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ class _Rouge(SentenceMean):
     lowercase: bool = True
     best_by: Literal["measure", "recall"] = "measure"
     most_tokens: ClassVar[int] = 0
-    """Maximum number of tokens of a text that is not refused, 0 for no limit."""
+    """Number of tokens above which a text is refused, 0 for no limit."""
 
     @abstractmethod
     def precision_recall(self, pairs: TokenBatch) -> tuple[FloatArray, FloatArray]:

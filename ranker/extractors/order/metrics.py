@@ -1,6 +1,6 @@
 """Metrics of word order: scores of the permutation between candidate and reference, with an optional lexical part.
 
-Each is a mean of sentence scores. Other modules take from here what such metrics share.
+The corpus score of each is the mean of its sentence scores. Other modules import the shared parts from here.
 """
 
 from __future__ import annotations

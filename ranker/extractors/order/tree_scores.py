@@ -182,7 +182,7 @@ class Shape(NamedTuple):
     """Properties that are equal for all trees of a forest, and the number of trees."""
 
     n_inner: int
-    """Number of inner nodes of any of the trees, whose runs are binary."""
+    """Number of inner nodes of each tree, with runs made binary."""
     arities: int
     """Sum of their numbers of children."""
     widest: int

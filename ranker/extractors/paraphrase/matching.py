@@ -19,12 +19,12 @@ from ranker.ranks import stable_order
 from ranker.storage.kernels import kernel
 
 REACH = 0.4
-"""Greatest difference of relative position of words that may be matched."""
+"""Largest difference in relative position between words that may be matched."""
 WINDOW = 40
-"""The same in words of the longer sentence."""
+"""Largest difference in position, in words of the longer sentence."""
 UNMATCHED, EXACT, STEM, SUBSTITUTED = range(4)
 SUMS = 10
-"""Number of sums that `compare` makes of a pair of sentences."""
+"""Number of sums that `compare` returns per pair of sentences."""
 
 
 class WordFacts(NamedTuple):

@@ -23,7 +23,7 @@ from ranker.arrays import Float32Array, FloatArray, Int32Array, Int64Array
 from ranker.storage.kernels import kernel
 
 START = 0.02
-"""Every t at the start."""
+"""Initial value of every t."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,9 +30,9 @@ COLUMNS = ("precision", "recall", "f", "cosine")
 _ROUND = 400_000
 """Number of characters of texts that are encoded at once, about 4,000 sentences; a sub-word takes 1.5 kB."""
 _TOGETHER = 8
-"""Number of candidates of a source that are encoded with the one whose evidence is asked for."""
+"""Number of candidates of a source that are encoded together with the one whose evidence is requested."""
 _MATCHING = 2
-"""Version of cached columns, raised where their last bits change."""
+"""Version of the cached columns; raise it if they change, even in their last bits."""
 STATE = {"encoder": ArrayRule("uint8", (32,))}
 """The arrays of `Semantic.state`."""
 

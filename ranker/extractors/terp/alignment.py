@@ -1,6 +1,6 @@
 """Least-cost word alignments with paraphrases, with the search pruned as in TERp.
 
-A lattice has a state for every number of candidate words (column) and of reference words (row) that are aligned.
+A lattice has a state for each number of aligned candidate words (column) and aligned reference words (row).
 """
 
 from __future__ import annotations

@@ -185,8 +185,8 @@ class TranslationEditRatePlus(Metric):
         """Return the edits of one candidate against each reference.
 
         Words aligned are written ``word = word`` or ``word ~ word (stem)``, with ``synonym``, ``paraphrase`` or
-        ``substitution`` instead of ``stem``; words too many as ``+ word``, missing ones as ``- word``. Words that were
-        shifted stand where they were shifted to.
+        ``substitution`` instead of ``stem``; inserted words as ``+ word``, missing ones as ``- word``. Shifted words
+        are listed at the position that they were shifted to.
         """
         batch = self._batch(dataset)
         model = _model_of(dataset, self)

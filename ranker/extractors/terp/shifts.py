@@ -124,8 +124,8 @@ def _collect_shifts(
 ) -> Int64Array:
     """Return the shifts that TERp tries, as keys sorted in its order: by size, largest first, start, end and target.
 
-    A stretch of words may move to one of the reference of equal words or, if relaxed, of words alike and paraphrases
-    that words alike follow. Neither may be right already, nor hold stop words only.
+    A stretch of words may move to a stretch of the reference with equal words or, if relaxed, with similar words and
+    paraphrases. Neither stretch may be free of errors already or consist of stop words only.
     """
     length, size = sentences.cost.shape
     alike = sentences.alike if costs.relaxed else sentences.equal
@@ -173,8 +173,8 @@ def _collect_shifts(
 def _move(order: Int32Array, start: int, stop: int, target: int, shifted: Int32Array) -> tuple[int, int]:
     """Write `order` to `shifted` with words `start` to `stop` moved after word `target`; return the changed range.
 
-    A target among the words themselves moves them to the right by as many words as it lies behind `start`. Returns an
-    empty stretch if nothing changes.
+    A target within the words themselves moves them right by its distance from `start`. The range is empty if nothing
+    changes.
     """
     length = len(order)
     place = target + 1
@@ -217,8 +217,8 @@ def _best_shift(
 ) -> bool:
     """Write the word order after the best of `shifts` to `best_order`; return True if a shift reduces the cost.
 
-    `base` is the lattice of the words as they are. Of equally good shifts the first counts, and one that saves just
-    what it costs is made. Larger ones come first: the search ends where no shift of the next size could save more.
+    `base` is the lattice of the words before the shift. Of equally good shifts the first is chosen; a shift that saves
+    exactly its cost is made. Larger ones come first: the search ends when no shift of the next size could save more.
     """
     length = len(order)
     shifted = np.empty_like(order)

@@ -248,7 +248,7 @@ def test_a_note_says_that_most_systems_are_related(feature, copies, sources, sai
         f"de-en: {copies + 1} of {copies + 6} systems are related ({', '.join(crowded)}, ...) and agree with each other"
     )
     what = f"{what}, right or wrong"
-    assert note == (f"{what}: if they are versions of one, give only one" if said else None)
+    assert note == (f"{what}: if they are versions of one system, include only one" if said else None)
 
 
 def test_variants_of_one_system_are_a_majority_among_few_systems_too():
