@@ -93,7 +93,7 @@ class PreferencePairs:
 def kinds(dataset: Dataset) -> list[str]:
     """Return the kinds of judgement in `dataset` for training and evaluation, best first.
 
-    Counters, numbers, measurements and metric scores are not among them.
+    Ratings that are counts, running numbers, measurements or metric scores are left out.
     """
     keys = rating_names(dataset)
     named = [kind for kind in RATINGS if _key_of(kind, keys) or (kind == "win-rate" and _compared(dataset))]

@@ -16,7 +16,7 @@ _SPACE = r"[\s\p{Z}\x{85}\x{feff}\x{200b}]+"
 
 
 def near_duplicate_sources(dataset: Dataset) -> list[tuple[int, int]]:
-    """Return pairs of sources without ids that differ only in blanks, unless one system translated both."""
+    """Return pairs of sources without ids that are equal apart from blanks, unless a system translated both."""
     sources = dataset.sources
     if len(dataset) == len(sources) * dataset.candidates["system"].nunique():
         # every system translated every source

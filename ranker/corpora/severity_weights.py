@@ -119,7 +119,7 @@ def penalties(errors: pd.DataFrame, weights: Mapping[str, float] | None = None, 
     count = np.bincount(of_rater, minlength=len(candidates)).astype(np.float64)
 
     def mean(summed: npt.NDArray[Any]) -> FloatArray:
-        """Return the mean over a candidate's raters of the values `summed` over their errors."""
+        """Return each candidate's mean over its raters of the weights `summed` by rater and part."""
         by_rater = np.bincount(of_cell, summed, len(rater_keys))
         return np.bincount(of_rater, by_rater, len(candidates)) / count
 
