@@ -29,7 +29,7 @@ SLOW_TO_COMPILE = (
 """Modules whose kernels take 2 to 20 s each to compile, and little as plain Python on what most tests have."""
 
 
-CASES = 8
+CASES = 4
 """Most cases of one test that are tried if not everything is; all in CI and where golden files are written."""
 
 

@@ -324,6 +324,7 @@ def test_faults_have_places(source: str, output: str, lp: str, check: str, side:
     }
 
 
+@thorough
 def test_places_do_not_change_what_fails() -> None:
     sources, outputs, pairs = zip(*[case[:3] for case in FAILS], strict=True)
     for source, output, lp in zip(sources, outputs, pairs, strict=True):

@@ -104,6 +104,7 @@ def test_features_of_one_extractor_are_one_figure(ranker: Ranker, sample: Datase
     assert sizes == sorted(sizes, reverse=True)
 
 
+@thorough
 def test_swapped_candidates_swap_the_signs_and_the_words(ranker: Ranker, sample: Dataset) -> None:
     matrix = ranker.contributions(sample)
     there, back = (explain_pair(ranker, sample, matrix, *rows) for rows in ((0, 4), (4, 0)))

@@ -80,6 +80,7 @@ def is_ranked_so(folder: Path, expected: pd.DataFrame) -> bool:
 
 
 @pytest.mark.parametrize("number", [further(1), 2, further(7)])
+@thorough
 def test_ranks_are_those_of_the_whole(command: Command, tmp_path, shards_of, ranked, number):
     command("rank", shards_of(number), "--model", "full-any", "--out", str(tmp_path))
     assert is_ranked_so(tmp_path, ranked)

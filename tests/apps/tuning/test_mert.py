@@ -11,6 +11,7 @@ from ranker.apps.tuning.weights import weight_space
 from ranker.extractors.registry import make_metric
 from ranker.ranking.scorers import MetricScorer, sign_of
 from tests.apps.tuning.lists import random_list
+from tests.effort import further, thorough
 
 
 def problem(metric="bleu[order=4]", seed=0, **sizes):
@@ -19,7 +20,7 @@ def problem(metric="bleu[order=4]", seed=0, **sizes):
     return nbest, problem_of(nbest, StatisticsTable(objective, references))
 
 
-@pytest.mark.parametrize("metric", ["bleu[order=4]", "ter", "chrf", "combine[bleu - ter]"])
+@pytest.mark.parametrize("metric", ["bleu[order=4]", *map(further, ("ter", "chrf", "combine[bleu - ter]"))])
 def test_the_score_is_never_behind_any_starting_point(metric):
     for seed in range(2):
         nbest, search_problem = problem(metric, seed)
@@ -41,6 +42,7 @@ def test_two_weights_reach_the_best_of_all_directions():
     assert optimum.score >= best - 1e-12
 
 
+@thorough
 def test_the_same_seed_gives_the_same_bytes_with_any_number_of_threads():
     nbest, search_problem = problem()
     space = weight_space(nbest.layout, np.ones(4))
@@ -53,6 +55,7 @@ def test_the_same_seed_gives_the_same_bytes_with_any_number_of_threads():
     assert [climb.start.tolist() for climb in right.climbs] != [climb.start.tolist() for climb in result[0].climbs]
 
 
+@thorough
 def test_restart_points_are_the_same_for_every_metric_and_differ_between_iterations():
     starts = {}
     for metric in ("bleu", "ter", "chrf"):
