@@ -327,7 +327,7 @@ class Metric(FittedExtractor):
 
     @abstractmethod
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return scores, shape (...), for statistics of shape (..., width)."""
+        """Return scores, shape (...), for statistics of candidates or their sums, shape (..., width)."""
 
     def reference_statistics(self, dataset: Dataset, others: Dataset) -> FloatArray:
         """Return statistics for the references of `dataset`, each taken as a candidate; see `transform_references`."""
@@ -422,7 +422,7 @@ def check_new_texts(extractors: Iterable[Extractor], what: str) -> None:
 
 
 def checked(extractor: Extractor, what: str, values: Any, shape: tuple[int, ...]) -> FloatArray:
-    """Return the `values` that a method of an extractor returned as an array; refuse them unless numbers of `shape`."""
+    """Return `values`, from an extractor's method `what`, as an array; refuse them unless numbers of `shape`."""
     try:
         array = np.asarray(values)
         found = "None" if values is None else f"{array.dtype} of shape {array.shape}"
@@ -460,7 +460,7 @@ class SentenceMean(Metric):
 
 
 def mean_score(statistics: npt.ArrayLike) -> FloatArray:
-    """Return mean scores, shape (...), for sums of (score, 1), shape (..., 2); 0 for no sentence."""
+    """Return mean scores, shape (...), for sums of scores and counts, shape (..., 2); 0 if the count is 0."""
     rows = np.asarray(statistics, dtype=np.float64)
     total, number = rows[..., 0], rows[..., 1]
     return np.asarray(np.divide(total, number, out=np.zeros(total.shape), where=number > 0))

@@ -103,7 +103,7 @@ class ColumnMetric(SentenceMean):
         return pair_statistics if self.column in self.extractor.symmetric else None
 
     def reference_statistics(self, dataset: Dataset, others: Dataset) -> FloatArray:
-        """Return the column's value for each reference, treated as a candidate, and 1, shape (references, 2)."""
+        """Return the column's value and the count 1 for each reference, taken as a candidate, shape (references, 2)."""
         scores = self._taken(fitted_form(self.extractor).transform_references(dataset, others))
         return np.stack([scores, np.ones(len(scores))], axis=1)
 

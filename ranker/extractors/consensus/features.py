@@ -153,7 +153,7 @@ class Consensus(FittedExtractor):
         return tuple(f"{self}.{column}" for column in COLUMNS)
 
     def signed(self) -> dict[str, object]:
-        """The signature of the comparing metric, in place of its notation."""
+        """Signature of the comparing metric, in place of its notation."""
         return {"metric": self._compared.signature()}
 
     @property

@@ -19,7 +19,7 @@ TYPES = ("agent-verb", "verb-patient", "noun-modifier", "verb-modifier", "prepos
 
 @dataclass(frozen=True)
 class Rule:
-    """Rule that makes a triplet of `type` of each word that has one of `relations` to its head."""
+    """Rule by which each word with one of `relations` to its head makes a triplet of `type`."""
 
     type: str
     relations: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Translation edit rate (Snover et al. 2006)."""
+"""The metric TER, translation edit rate (Snover et al. 2006)."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def _free(used: BoolArray, match: Int32Array) -> bool:
 
 
 def _undisputed_on_lists(size: int, offsets: list[int], matches: list[Any]) -> list[bool]:
-    """Return, for each reference word, True if `_undisputed` returns a match for it."""
+    """Return the mask of reference words for which `_undisputed` returns a match."""
     length = len(offsets) - 1
     in_candidate, in_reference = [0] * size, [0] * length
     for j in range(length):

@@ -42,7 +42,7 @@ def words_alone_match(sentence: int, tables: MatchTables) -> bool:
 def matches_by_word(
     candidate: list[int], reference: list[int], candidate_stems: list[int], reference_stems: list[int]
 ) -> tuple[list[int], list[tuple[int, int, int, int]]]:
-    """Return the offsets and matches of `list_matches`, by dictionary; without stemmer, words are their stems."""
+    """Return the result of `list_matches`, found with dictionaries; without a stemmer, stems are the words."""
     places: dict[int, list[int]] = {}
     for place, stem in enumerate(candidate_stems):
         places.setdefault(stem, []).append(place)

@@ -291,7 +291,7 @@ class Meteor(Metric):
     def orders(
         self, dataset: Dataset, tokenizer: Tokenizer, *, lowercase: bool = False
     ) -> tuple[Int32Array, Int64Array]:
-        """Return each pair's word order of the candidate relative to the reference, by matches, in CSR form."""
+        """Return each candidate's word order relative to each of its references, from METEOR's matches, in CSR form."""
         batch, pairs = token_batch(dataset, tokenizer, lowercase=lowercase), reference_pairs(dataset)
         blocks = [np.zeros(0, dtype=np.int32)]
         size, start = np.zeros((2, len(pairs.candidate)), dtype=np.int64)

@@ -113,7 +113,7 @@ class LRscore(Metric):
             )
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return the notes on the alignment and of the lexical metric, or None."""
+        """Return notes on the tokenizer, METEOR's alignment if used, and the lexical metric, or None."""
         order = registry.make_metric("meteor").note(dataset) if self.alignment == "meteor" else None
         return join_notes([super().note(dataset), order, self._lexical_metric.note(dataset)])
 
@@ -142,7 +142,7 @@ class LRscore(Metric):
         return registry.make_metric(self.lexical)
 
     def signed(self) -> dict[str, object]:
-        """The lexical metric's signature in place of its notation; for METEOR's alignment, also WordNet's digest."""
+        """Signature of the lexical metric, in place of its notation; for METEOR's alignment, also WordNet's digest."""
         return {"lexical": self._lexical_metric.signature(), **alignment_signed(self.alignment)}
 
     @property

@@ -105,7 +105,7 @@ def _residual_pairs(
     closeness: Float32Array,
     steepness: float,
 ) -> int:
-    """Return the number of nearby residual word pairs; list them in `places` and `closeness` if these have rows."""
+    """Return the number of pairs of nearby unmatched words; list them in `places` and `closeness` if not empty."""
     size, length = len(candidate), len(reference)
     if size == 0 or length == 0:
         return 0
@@ -137,7 +137,7 @@ def residual_pairs(
     words: WordFacts,
     steepness: float,
 ) -> tuple[Int64Array, Int32Array, Float32Array]:
-    """Return, for many sentence pairs, the number of nearby residual word pairs, their places and their closeness."""
+    """Return the pairs of nearby unmatched words in many sentence pairs: their numbers, places and closeness."""
     sizes = np.zeros(len(candidate), dtype=np.int64)
     nothing, none = np.zeros((0, 4), dtype=np.int32), np.zeros(0, dtype=np.float32)
     for pair in range(len(candidate)):
