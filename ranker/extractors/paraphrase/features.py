@@ -359,7 +359,7 @@ class _TrainingSentences:
         )
 
     def learn(self, options: Paraphrase, without: int = -1) -> LearntSubstitutions:
-        """Return what is learnt from all folds but `without`."""
+        """Return the substitutions and word frequencies learnt from all folds but `without`."""
         table = estimate(self.cooccurrences, self.pair_fold != without, least=options.least)
         texts = np.bincount(self.word[self.word_fold != without], minlength=len(self.words)).astype(np.int32)
         used = texts > 0
