@@ -57,7 +57,7 @@ def mixed(texts: PairedTexts, least: float = _SHARE) -> Iterator[tuple[int, str]
 
 
 def _unquoted(words: str, source: str) -> str:
-    """Remove from words of a source the text that a translation may keep: addresses, and quoted titles and sayings."""
+    """Remove addresses and quotations found in the source, which a translation may keep, from words copied from it."""
     for quoted in dict.fromkeys((*_QUOTED.findall(source), *filter(_ADDRESS.search, source.split()))):
         kept = " ".join(re.findall(r"[^\W_]+", quoted))
         words = "" if words.lower() in kept.lower() else re.sub(re.escape(kept), "", words, flags=re.IGNORECASE)

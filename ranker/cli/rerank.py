@@ -212,7 +212,9 @@ def _expected(
         _print_language_note(gain, nbest)
         return expected_gains(nbest, gain.metric, chances, references)
     if not gain.feature_set.needs.references:
-        raise OptionError(f"--mbr {mbr}: the model does not use references; choose with --model {mbr}")
+        raise OptionError(
+            f"--mbr {mbr}: the model does not use references, as MBR needs; to choose by its scores, use --model {mbr}"
+        )
     alone = systems_scorer(gain)
     assert isinstance(alone, RankerScorer)
     _print_language_note(alone.ranker, nbest)

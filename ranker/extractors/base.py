@@ -455,7 +455,7 @@ class SentenceMean(Metric):
         return np.stack([scores, np.ones(len(scores))], axis=1)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return mean scores, shape (...), for statistics of shape (..., 2); 0 for no sentence."""
+        """Return mean scores, shape (...), for statistics of shape (..., 2); 0 where there are no sentences."""
         return mean_score(statistics)
 
 

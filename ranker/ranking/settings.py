@@ -43,7 +43,8 @@ class Settings:
             raise OptionError(f"nonnegative=True: not possible with {what}; remove one of the two options")
         if self.base is not None and self.features != AUTO:
             raise OptionError(
-                f"features {self.features!r}: a ranker adapted from {self.base} has its features; remove this option"
+                f"features {self.features!r}: a ranker adapted from {self.base} uses the features of {self.base}; "
+                "remove this option"
             )
         for name, value, choices in (("loss", self.loss, Loss), ("pairs", self.pairs, PairCounting)):
             if value not in get_args(choices):

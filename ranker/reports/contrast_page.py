@@ -36,7 +36,7 @@ class ShownSegment:
 
 
 def contrast_report(contrast: SystemContrast, signature: str) -> tuple[str, dict[str, Plot]]:
-    """Write the report on a contrast; returns and raises as `ranker.reports.ranker_page.ranker_report`."""
+    """Return the page that reports on a contrast, and its plots; raise an error if a required package is missing."""
     require()
     subjects: dict[Subject, list[Breakdown]] = {}
     for breakdown in contrast.breakdowns:

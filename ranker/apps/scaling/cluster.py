@@ -36,7 +36,7 @@ def dask_client(workers: str | None) -> Iterator[Any]:
             except (OSError, ValueError) as error:
                 reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
                 what = f"--workers {workers}: no answer ({reason})"
-                raise ProcessError(f"{what}: start it with dask scheduler, and workers with dask worker") from None
+                raise ProcessError(f"{what}: start a scheduler by `dask scheduler`, workers by `dask worker`") from None
         else:
             opened.enter_context(process_environment())
             cluster = distributed.LocalCluster(

@@ -60,7 +60,7 @@ def is_archive(name: str) -> bool:
 
 
 def unpack(archive: Path, target: Path, *, below: str = "", only: Sequence[str] = ()) -> int:
-    """Unpack the files of an archive, or `only` those in these folders or with these stems; return their number."""
+    """Unpack the files of an archive below folder `below`, or in folders or with stems in `only`; return how many."""
     file, start = display_name(archive), [part for part in below.split("/") if part]
     read = _zip_entries if archive.name.endswith(_ZIP) else _tar_entries
     count = 0

@@ -143,7 +143,9 @@ def fetch_file(
             actual_digest = fetch(part.address, path, sha256=digest or None, size=part.size or None, limits=limits)
         except FetchError as error:
             if source == "first download" and digest in str(error):
-                raise FetchError(f"{error}; if the change is intended, delete {display_name(record)}") from None
+                raise FetchError(
+                    f"{error}; to accept the changed file, delete {display_name(record)} and fetch again"
+                ) from None
             raise
     if actual_digest != part.sha256:
         write_bytes(record, f"{actual_digest}  {part.file}\n".encode())

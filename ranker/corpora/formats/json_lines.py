@@ -465,7 +465,7 @@ class RecordReader:
     def marked_errors(
         self, fields: Mapping[str, Any], path: str, rater: str
     ) -> tuple[list[MarkedError], list[tuple[str, str | None, float]]]:
-        """Read a candidate's marked errors, attributing unnamed ones to `rater`, and its raters' ratings."""
+        """Read a candidate's marked errors, attributing those without a rater to `rater`, and its raters' ratings."""
         errors, ratings = [], []
         for key in _MARKED:
             listed = fields.get(key)

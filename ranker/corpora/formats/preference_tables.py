@@ -99,7 +99,7 @@ def one_hot(header: Sequence[str]) -> dict[str, str]:
 
 
 def check_spelling(table: Columns) -> None:
-    """Refuse a table without texts if a column name is nearly that of a column of comparisons."""
+    """Refuse a table without texts if a column name looks like a misspelling of, say, ``chosen`` or ``winner``."""
     known = {name for pair in _PAIRS for name in pair} | {*_VERDICTS}
     for column in names.kinds_of([*map(names.canonical, table.header)]):
         meant = nearest(column.strip(), known, likeness=0.8)

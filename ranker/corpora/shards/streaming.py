@@ -36,7 +36,7 @@ _OF_SOURCES = ("lp", SOURCE_LANGUAGE, TARGET_LANGUAGE, "doc", "seg_id", "source"
 
 
 class Part(NamedTuple):
-    """Consecutive sources of a corpus; if `by_content`, candidates of equal sources belong to one source."""
+    """Consecutive sources of a corpus; `by_content` if they are told apart by their content, not by seg_id."""
 
     dataset: Dataset
     by_content: bool = False

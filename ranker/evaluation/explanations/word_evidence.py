@@ -43,7 +43,7 @@ _TOGETHER = 32
 
 @dataclass(frozen=True, eq=False)
 class WordEvidence:
-    """Words of a candidate with the evidence against them; columns are 0 without references or other candidates."""
+    """Words of a candidate, with evidence against them; a column is 0 if the texts it compares with are missing."""
 
     places: Sequence[tuple[int, int]]
     columns: FloatArray

@@ -241,7 +241,7 @@ class Comparison(TableResult):
 
     @property
     def main_scope(self) -> Scope:
-        """The scope that sums up the comparison: the widest mean, or the only language pair."""
+        """The scope that sums up the comparison: the most general mean, or the only language pair."""
         return self.scopes[-1]
 
     @cached_property

@@ -47,8 +47,8 @@ def origin_of(parser: str) -> str:
     directory = share.directory("models") / _SHIPPED_DIRECTORY
     if not directory.is_dir():
         raise MissingError(
-            "the included English parser is missing from this installation; choose an installed spaCy pipeline, as "
-            "ds[parser=en_core_web_sm], or the directory of one trained with spacy train"
+            "the included English parser is missing from this installation; name an installed spaCy pipeline, such "
+            "as ds[parser=en_core_web_sm], or the directory of one trained with spacy train"
         )
     return str(directory)
 

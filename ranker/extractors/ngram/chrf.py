@@ -110,7 +110,7 @@ class Chrf(Metric):
         return np.concatenate(rows, axis=1)
 
     def swapped_statistics(self, pair_statistics: FloatArray) -> FloatArray | None:
-        """Return the statistics with the n-grams of the texts exchanged; None for ``epsilon``: not symmetric."""
+        """Return the statistics with both texts' n-grams exchanged; None with ``epsilon``, which is not symmetric."""
         if self.epsilon:
             return None
         exchanged = pair_statistics.copy()

@@ -134,7 +134,7 @@ class Semantic(FittedExtractor):
         return dataclasses.replace(self, learnt=load(self.encoder).files.digest)
 
     def signed(self) -> dict[str, object]:
-        """Digest of the encoder, in place of its name, unless it is an included one."""
+        """Return the encoder's digest, which replaces its name in the signature; empty for an included encoder."""
         if self.encoder in (INCLUDED, MULTILINGUAL, SMALL):
             return {}
         return {"encoder": (self.learnt or find(self.encoder).digest)[:12]}

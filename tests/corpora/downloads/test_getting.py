@@ -109,7 +109,7 @@ def test_the_digest_of_the_first_download_is_checked_from_then_on(server, card, 
     assert record.read_text() == f"{DIGEST}  data.txt\n"
     assert get("made", again=True, limits=HASTY)[0].checked == "first download"
     server.files["/data.txt"] = b"new"
-    with pytest.raises(FetchError, match=f"expected {DIGEST}: .*; if the change is intended, delete {record}"):
+    with pytest.raises(FetchError, match=f"expected {DIGEST}: .*; to accept the changed file, delete {record}"):
         get("made", again=True, unverified=True, limits=HASTY)
     digest = hashlib.sha256(b"new").hexdigest()
     assert get("made", again=True, sha256={"": digest.upper()}, limits=HASTY)[0].checked == "--sha256"

@@ -159,7 +159,7 @@ def test_failed_requests_of_a_batch_are_counted(tmp_path, caplog):
         ),
         (
             {**LM_EVAL, "filtered_resps": [[-1.5, False]]},
-            "read as samples of lm-eval: a task that generates no text",
+            "read as samples of lm-eval: the task generates no text; give the samples of a task that does",
         ),
         (
             {"source": "Hallo", "candidates": [{"text": "hello", "sytem": "A"}]},
