@@ -116,13 +116,13 @@ def canonical(name: str) -> str:
 
 
 def reference_columns(columns: list[str]) -> list[str]:
-    """Return those of the canonical `columns` that hold references, in the order of their numbers."""
+    """Select the columns that hold references from the canonical names `columns`, in the order of their numbers."""
     references = (column for column in columns if re.fullmatch(r"reference[0-9]{0,4}", column))
     return sorted(references, key=lambda column: int(column[9:] or 0))
 
 
 def kinds_of(columns: list[str]) -> list[str]:
-    """Return those of the canonical `columns` that hold ratings."""
+    """Select the columns that hold ratings from the canonical names `columns`."""
     not_kinds = {*TEXT_COLUMNS, SOURCE_LANGUAGE, TARGET_LANGUAGE, *reference_columns(columns)}
     return [column for column in columns if column not in not_kinds]
 
@@ -161,7 +161,7 @@ def is_metadata(name: str) -> bool:
 
 
 def is_other(name: str, known: Iterable[str]) -> bool:
-    """True if a name is neither that of a judgement nor similar to a `known` name, so that its text is ignored."""
+    """True if a column's text can be ignored: its name suggests no judgement and is not similar to a `known` name."""
     words = {word.rstrip("s") for word in _words(name)}
     return not JUDGEMENTS & {*words, *_words(name)} and not nearest(name[:40], known, likeness=0.75)
 

@@ -79,7 +79,7 @@ class Dataset:
     _views: dict[Hashable, Any] = field(init=False, default_factory=dict, repr=False)
 
     def __len__(self) -> int:
-        """Return the number of candidates, the rows of every feature matrix."""
+        """Return the number of candidates, which is also the number of rows of every feature matrix."""
         return len(self.candidates)
 
     def __repr__(self) -> str:
@@ -119,7 +119,7 @@ class Dataset:
 
     @functools.cached_property
     def language_pairs(self) -> list[LanguagePair]:
-        """Language pairs that occur, sorted; an unknown one is written as ``?``."""
+        """Language pairs of the sources, sorted; an unknown language pair is written as ``?``."""
         return sorted(set(source_language_pairs(self)))
 
     @functools.cached_property
@@ -141,7 +141,7 @@ class Dataset:
         return digest.hexdigest()
 
     def select_sources(self, keep: npt.ArrayLike) -> Dataset:
-        """Return the data set of the sources for which the mask `keep` (sources,) is true; itself if all are."""
+        """Select the sources for which the mask `keep` (sources,) is true; return this data set if all are kept."""
         chosen = np.asarray(keep, dtype=bool)
         if chosen.all():
             return self
@@ -172,7 +172,7 @@ class Dataset:
         return self if rows.all() else _selected(self, rows.tobytes())
 
     def in_context(self, keep: npt.ArrayLike) -> Dataset:
-        """Select candidates like `select_candidates`, but keep the others as `context` for scoring them."""
+        """Select candidates as `select_candidates` does, but keep all candidates as the `context` for scoring them."""
         chosen = np.asarray(keep, dtype=bool)
         if chosen.all():
             return self
@@ -182,7 +182,7 @@ class Dataset:
 
     @property
     def context(self) -> Dataset:
-        """Data set of all candidates that these are compared with: this one, unless `in_context` made it."""
+        """The larger data set from which `in_context` selected this one, or else this data set itself."""
         return self._views[_CONTEXT][0] if _CONTEXT in self._views else self
 
     @property
@@ -264,7 +264,7 @@ class Dataset:
 
 
 def view(make: Callable[Concatenate[Dataset, P], T]) -> Callable[Concatenate[Dataset, P], T]:
-    """Cache the results of a function of a data set and options: it runs once for each data set and options.
+    """Cache a function's results by data set and options, so that it runs only once for each combination.
 
     The result is a *view*: a value that depends on nothing else and that nobody changes. It is kept as long as the
     data set lives; data sets derived from this one have views of their own. Options must be hashable.
@@ -293,7 +293,7 @@ def source_language_pairs(dataset: Dataset) -> npt.NDArray[np.object_]:
 
 @view
 def has_texts(dataset: Dataset) -> bool:
-    """True if candidates have texts, which preferences between systems may lack."""
+    """True unless the data set has preferences and none of its candidates has a text."""
     return not len(dataset.preferences) or bool((dataset.candidates["text"] != "").any())
 
 
@@ -316,7 +316,7 @@ def source_place(dataset: Dataset, source: int) -> str:
 
 @view
 def _selected(dataset: Dataset, rows: bytes) -> Dataset:
-    """Select candidates; an equal selection returns the same object, so that its views are computed once."""
+    """Select candidates by a mask; equal masks return the same data set, so that its views are computed once."""
     return dataset._keep_candidates(np.frombuffer(rows, dtype=bool))
 
 
@@ -330,7 +330,7 @@ def _in_context(dataset: Dataset, rows: bytes) -> Dataset:
 
 
 def _text_bytes(values: pd.Series) -> list[bytes]:
-    """Return the content of a text column, independent of its chunks: mask of missing texts, lengths, UTF-8."""
+    """Return the mask of missing texts, lengths and UTF-8 content of a text column as bytes, however it is chunked."""
     filled = pa.chunked_array(pa.array(values.array)).cast(pa.large_string()).fill_null("").combine_chunks()
     offsets = np.frombuffer(filled.buffers()[1], dtype=np.int64)[filled.offset : filled.offset + len(filled) + 1]
     text = filled.buffers()[2]

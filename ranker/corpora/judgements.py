@@ -71,7 +71,7 @@ class Kind:
         return f"{self.name}:{'lower' if self.lower else 'higher'}"
 
     def directed(self, learnt: Sequence[str] = ()) -> Kind:
-        """Return the kind with a direction: its own, else the one learnt by rankers, else that implied by its name."""
+        """Add a direction to the kind if it has none: the one that rankers learnt, else the one implied by its name."""
         if self.name == PREFERENCES or self.lower is not None:
             return self
         directions = {kind.lower for kind in map(Kind.parse, learnt) if kind.name == self.name} - {None}
@@ -126,7 +126,7 @@ def resolve_kind(dataset: Dataset, kind: str = AUTO, *, scores: bool = False, le
 
 
 def _by_sign(dataset: Dataset, wanted: Kind, learnt: Sequence[str]) -> str:
-    """Return a kind of penalties with a direction; if none is given, they are negated if no value is above 0."""
+    """Add a direction to a kind of penalties; by default, penalties count as negated if no value is above 0."""
     values = ratings_of(dataset, wanted.name)["value"].to_numpy(np.float64)
     lowest, highest = values.min(initial=0.0), values.max(initial=0.0)
     if wanted.lower is not None or lowest == 0.0:
@@ -147,7 +147,7 @@ def _by_sign(dataset: Dataset, wanted: Kind, learnt: Sequence[str]) -> str:
 
 @view
 def _note_once(dataset: Dataset, note: str) -> None:
-    """Log a note on `dataset`, only once because the result is cached."""
+    """Log a note on `dataset`; a repeated call with the same note has a cached result and logs nothing."""
     log_note(note, dataset.name)
 
 
@@ -180,7 +180,7 @@ def _automatic(dataset: Dataset, available: Sequence[str], learnt: Sequence[str]
 
 
 def use_of_errors(dataset: Dataset) -> str:
-    """Return the end of a message about missing judgements: the options that use marked errors, if there are any."""
+    """Return advice on the use of marked errors to end a message on missing judgements; empty if it does not apply."""
     marked = int((dataset.errors["severity"] != NO_ERROR).sum())
     if not marked or kinds(dataset):
         return ""
@@ -203,7 +203,7 @@ def human_scores(dataset: Dataset, kind: str = AUTO) -> FloatArray:
 
 
 def mean_ratings(dataset: Dataset, ratings: pd.DataFrame, values: FloatArray) -> FloatArray:
-    """Return the mean of each candidate's `values` of ratings, shape (candidates,); NaN without ratings."""
+    """Return the mean of the `values` of each candidate's ratings, shape (candidates,); NaN for unrated candidates."""
     rows = ratings["candidate"].to_numpy(np.int64)
     counts = np.bincount(rows, minlength=len(dataset))
     with np.errstate(invalid="ignore"):
@@ -236,7 +236,7 @@ def preference_pairs(dataset: Dataset, *, primary: bool = True, aggregated: bool
 
 
 def ordered_pairs(human: npt.ArrayLike, offsets: npt.ArrayLike) -> PreferencePairs:
-    """Return the pairs of candidates of a source with different human scores, ignoring unknown scores (NaN)."""
+    """Return the pairs of candidates of the same source with different human scores; NaN scores form no pairs."""
     scores = np.asarray(human, dtype=np.float64)
     first, second = pairs_in_blocks(offsets)
     with np.errstate(invalid="ignore"):
@@ -256,7 +256,7 @@ def balanced(pairs: PreferencePairs, group: npt.ArrayLike) -> PreferencePairs:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """Candidates that have judgements of one kind, these judgements, and the other candidates as context."""
+    """Candidates with judgements of one kind, their judgements, and all other candidates as context."""
 
     dataset: Dataset
     kind: str
@@ -274,12 +274,12 @@ class Judged:
 
     @property
     def grades(self) -> FloatArray:
-        """Human scores, made equal within a source where they differ only by rounding."""
+        """Human scores; scores of a source that differ only by rounding are made equal."""
         return merge_ties(self.human, self.dataset.candidate_offsets)
 
     @property
     def pairs(self) -> PreferencePairs:
-        """Strict preferences, or else the pairs of candidates of a source with different human scores."""
+        """Strict preferences, or else pairs of candidates of the same source with different human scores."""
         if self.kind == PREFERENCES:
             return preference_pairs(self.dataset)
         return ordered_pairs(self.grades, self.dataset.candidate_offsets)

@@ -158,13 +158,13 @@ def _side(language: str) -> str | None:
 
 
 def pair_of(source: str | None, target: str | None) -> str | None:
-    """Return the language pair of two languages, each given by any of its names; ``?`` for an unknown one."""
+    """Make a language pair from two names of languages, with ``?`` if one is unknown; None if both are."""
     codes = [language_code(side or "") or _UNKNOWN for side in (source, target)]
     return None if codes == [_UNKNOWN] * 2 else "-".join(codes)
 
 
 def contradict(pair: str | None, other: str | None) -> bool:
-    """True if two language pairs, either of which may be unknown, cannot both be right; regions are ignored."""
+    """True if two language pairs are both fully known and differ in more than their regions."""
     known = [[side.partition("_")[0] for side in language_pair(name).split("-")] for name in (pair, other) if name]
     return len(known) == 2 and all(map(names_two_languages, map("-".join, known))) and known[0] != known[1]
 
@@ -181,7 +181,7 @@ def is_locale(name: str) -> bool:
 
 
 def names_two_languages(pair: str) -> bool:
-    """True if a pair names both languages, neither of them as ``*`` or ``?``."""
+    """True if both languages of a pair are named, not given as ``*`` or ``?``."""
     return not {_side(side) for side in pair.partition("-")[::2]} & {None, _ANY, _UNKNOWN}
 
 

@@ -86,7 +86,7 @@ class _Stream:
 
     @property
     def characters(self) -> FloatArray:
-        """Index of the character at which a text begins, for each boundary."""
+        """Character index of each boundary at which a text may begin."""
         return np.append(self.starts, len(self.text) + 1)[self.places].astype(float)
 
     def between(self, first: int, last: int) -> str:
@@ -102,7 +102,7 @@ class _Stream:
 
 
 def align_lines(lines: Sequence[str], wanted: Sequence[Sequence[str]], file: str = "translations") -> list[str]:
-    """Divide a translation with other lines than the source into one text for each source line, in the same order.
+    """Divide a translation whose lines differ from the source's into one text per source line, in the same order.
 
     `wanted` has the references of each source line, or the line itself where it has none. Lines that the
     translation lacks get an empty text; it is an error if more than a fifth are such lines.
@@ -135,7 +135,7 @@ def align_lines(lines: Sequence[str], wanted: Sequence[Sequence[str]], file: str
 def _boundaries(
     stream: _Stream, expected: FloatArray, weights: Sequence[Mapping[str, float]], near: Sequence[int] | None
 ) -> list[int]:
-    """Find the cheapest boundaries of all texts, in windows around `near`, or else around the best so far."""
+    """Find the cheapest boundaries of all texts, in windows around `near` or, if None, around the expected ends."""
     characters, last = stream.characters, len(stream.places) - 1
     ends_before = np.concatenate([[0], np.cumsum(stream.line_ends)])
     low = high = 0
@@ -172,7 +172,7 @@ def _boundaries(
 
 
 def _shared(stream: _Stream, weights: Mapping[str, float], first: int, last: int) -> FloatArray:
-    """Return weights summed over the words from `first` to before each word up to `last`, shape (last - first + 1,)."""
+    """Return the cumulative weights of words `first` to ``last - 1``, starting with 0, shape (last - first + 1,)."""
     values = np.zeros(last - first + 1)
     for word, weight in weights.items():
         numbers = stream.words.get(word, _NOWHERE)
@@ -182,7 +182,7 @@ def _shared(stream: _Stream, weights: Mapping[str, float], first: int, last: int
 
 
 def _differences(stream: _Stream, bounds: Sequence[int]) -> Iterator[str]:
-    """Yield the origin of each text that is not exactly one whole line."""
+    """Yield a description of the origin of each text that is not exactly one whole line."""
     line_of = np.concatenate([[0], np.cumsum(stream.line_ends)])
     for number, (first, last) in enumerate(itertools.pairwise(bounds), 1):
         if first == last:

@@ -34,7 +34,7 @@ class MarkedError(NamedTuple):
 
 
 def error_columns(marks: Sequence[tuple[int, MarkedError]]) -> dict[str, list[Any]]:
-    """Return the columns of the table of errors, in its order, for errors given with their candidates."""
+    """Convert errors, given with their candidates, to the columns of the table of errors, sorted by candidate."""
     rows = [(candidate, mark) for candidate, mark in marks if mark.severity != NO_ERROR]
     marked = {(candidate, mark.rater) for candidate, mark in rows}
     looked = dict.fromkeys(
@@ -51,7 +51,7 @@ def error_columns(marks: Sequence[tuple[int, MarkedError]]) -> dict[str, list[An
 def checked_errors(
     columns: Mapping[str, Any], texts: Mapping[str, pa.ChunkedArray], source: Int64Array
 ) -> tuple[pd.DataFrame, tuple[int, str] | None]:
-    """Return the table of errors, and the candidate and message of the first place not in its text, or None.
+    """Return the table of errors, and the candidate and message of the first error outside its text, or None.
 
     `texts` are the texts of both sides, `source` is the source of each candidate.
     """

@@ -44,7 +44,7 @@ def near_duplicate_sources(dataset: Dataset) -> list[tuple[int, int]]:
 
 
 def near_sources_note(dataset: Dataset, lines: Sequence[int | None] = (), unit: str = "source") -> str | None:
-    """Return a one-line note on `near_duplicate_sources`, or None; `lines` are the places of the sources."""
+    """Return a one-line note on any `near_duplicate_sources`, or None; `lines` has each source's line in its file."""
     pairs = near_duplicate_sources(dataset)
     if not pairs:
         return None
@@ -68,7 +68,7 @@ def _are_equal(dataset: Dataset, pairs: Sequence[tuple[int, int]]) -> bool:
 
 
 def counts(dataset: Dataset) -> list[str]:
-    """Return one line each for empty candidates and near-duplicate sources, if any: how many, and where the first is.
+    """Return one line each on empty candidates and near-duplicate sources, if any: their number and the first place.
 
     Texts of white space alone count as empty. Candidates of preferences without texts are not counted.
     """

@@ -26,7 +26,7 @@ FEWEST_TEXTS = 10
 
 @view
 def own_references(dataset: Dataset) -> Int64Array:
-    """Return the reference of each candidate marked ``is_reference``, matched by name or text; -1 for others."""
+    """Return the reference that each candidate marked ``is_reference`` equals by name or text, -1 if none."""
     own = np.full(len(dataset), -1, dtype=np.int64)
     marked = np.flatnonzero(dataset.is_reference)
     if not len(marked):
@@ -79,7 +79,7 @@ def with_references_as_candidates(dataset: Dataset) -> Dataset:
 
 
 def references_among_candidates(dataset: Dataset) -> tuple[Dataset, Int64Array]:
-    """Add references as candidates, and return the data set with each reference's row among these."""
+    """Add references as candidates; return the new data set and the row of each reference among its candidates."""
     together = with_references_as_candidates(dataset)
     references = np.diff(dataset.reference_offsets)
     source = np.repeat(np.arange(len(references)), references)
@@ -88,7 +88,7 @@ def references_among_candidates(dataset: Dataset) -> tuple[Dataset, Int64Array]:
 
 
 def scored_apart(dataset: Dataset) -> tuple[Int64Array, Int64Array]:
-    """Return the rows of candidates that are one of several references of their source, and these references' rows."""
+    """Return the rows of candidates that are one of several references of their source, and of those references."""
     own = own_references(dataset)
     rows = np.flatnonzero((own >= 0) & (np.diff(dataset.reference_offsets) > 1)[dataset.candidate_source])
     return rows, own[rows]
@@ -96,13 +96,13 @@ def scored_apart(dataset: Dataset) -> tuple[Int64Array, Int64Array]:
 
 @view
 def only_references(dataset: Dataset) -> BoolArray:
-    """True for candidates that are the only reference of their source; all False if there are no others."""
+    """True for candidates that are the only reference of their source; all False if there are no other candidates."""
     alone = (own_references(dataset) >= 0) & (np.diff(dataset.reference_offsets) == 1)[dataset.candidate_source]
     return np.asarray(alone & ~alone.all())
 
 
 def check_texts(dataset: Dataset) -> None:
-    """Refuse preferences between systems without texts, because nothing can score them."""
+    """Refuse a data set of preferences between systems without texts, because nothing in it can be scored."""
     if not has_texts(dataset):
         remedy = "compare them with ranker systems, without --metric, --model and --html"
         what = f"contains preferences between systems without texts: {remedy}"
@@ -110,7 +110,7 @@ def check_texts(dataset: Dataset) -> None:
 
 
 def without_only_references(dataset: Dataset) -> tuple[Dataset, str | None]:
-    """Drop candidates that are the only reference of their source; return the data set, and a note or None."""
+    """Drop candidates that are the only reference of their source; return the data set and a note on references."""
     alone, apart = only_references(dataset), np.zeros(len(dataset), dtype=bool)
     apart[scored_apart(dataset)[0]] = True
     notes = []
@@ -139,7 +139,7 @@ def _described(dataset: Dataset, rows: BoolArray) -> str:
 
 
 def mark_references(candidates: Mapping[str, Any], references: Mapping[str, Any], sources: int) -> BoolArray:
-    """Return the mask ``is_reference``, true also of all outputs of a system that is a reference throughout.
+    """Return the mask ``is_reference``, extended to all outputs of any system that is a reference throughout.
 
     All texts of such a system equal the first reference of their source, or all equal the second, and so on; and at
     least `FEWEST_TEXTS` of them are different, or these references have the system's name.

@@ -45,7 +45,7 @@ def shown(value: object) -> str:
 
 
 def joined_texts(value: Any) -> str | None:
-    """Return the text of the last message, or of all texts or message parts in a list, one per line; else None."""
+    """Return a string itself, the last message of a list, or other lists of texts as lines; None for other values."""
     if isinstance(value, list) and value and isinstance(value[-1], dict) and "content" in value[-1]:
         value = value[-1]["content"]
     if isinstance(value, list):
@@ -84,7 +84,7 @@ def first_repeated(names: Iterable[str]) -> str | None:
 
 
 def is_one_system(outputs: npt.ArrayLike) -> bool:
-    """True if unnamed outputs, counted by source, are of one system: most, but not all, sources have one."""
+    """True if the counts of unnamed outputs by source suggest a single system: most, but not all, counts are 1."""
     sizes = np.asarray(outputs)
     return bool((sizes > 1).any()) and 2 * int((sizes == 1).sum()) > len(sizes)
 
@@ -127,7 +127,7 @@ class Record:
 def assemble(
     records: Iterable[Record], name: str, file: str | None = None, unit: str = "line", *, first: int = 1
 ) -> Dataset:
-    """Make a `Dataset` from `records`, in their order, as `build_dataset` does."""
+    """Make a `Dataset` from `records`, in the given order, with `build_dataset`."""
     record_list = list(records)
     outputs = [(code, candidate) for code, record in enumerate(record_list) for candidate in record.candidates]
     ratings = [(row, *rating) for row, (_, candidate) in enumerate(outputs) for rating in candidate.ratings]
@@ -183,7 +183,7 @@ def build_dataset(
     unit: str = "line",
     first: int = 1,
 ) -> Dataset:
-    """Make a `Dataset` from columns; missing ``seg_id`` are numbered.
+    """Make a `Dataset` from columns, numbering sources without ``seg_id``.
 
     An empty ``lp``, ``doc`` or judge counts as unknown, like the ``lp`` that pairs files write as ``-``, and -0 as 0,
     because not every format can tell these apart. Language pairs are written as ``en-zh``. A system that is a
@@ -282,7 +282,7 @@ def _places(file: str, lines: Sequence[int | None], size: int) -> pd.DataFrame:
 
 
 def side_by_side(texts: Sequence[Sequence[str]], size: int, **properties: Sequence[object]) -> dict[str, Any]:
-    """Return columns for `size` sources with one text from each of `texts`, and the `properties` of each of these."""
+    """Return table columns that interleave parallel lists of texts by source, with the `properties` of each list."""
     return {
         "source": np.repeat(np.arange(size), len(texts)),
         "text": [text for row in zip(*texts, strict=True) for text in row],
@@ -291,7 +291,7 @@ def side_by_side(texts: Sequence[Sequence[str]], size: int, **properties: Sequen
 
 
 def _check_characters(arrays: Mapping[str, Mapping[str, Any]], file: str, lines: Sequence[int | None]) -> None:
-    """Refuse texts with a NUL, which text files cannot hold and programs take for the end, and overlong names."""
+    """Refuse overlong names, and texts with the character NUL, which programs take for the end of a text."""
     for kind, columns in arrays.items():
         for column, values in columns.items():
             if values.dtype != TEXT:
@@ -309,7 +309,7 @@ def _check_characters(arrays: Mapping[str, Mapping[str, Any]], file: str, lines:
 def _refuse(
     wrong: Any, columns: Mapping[str, Any], kind: str, what: str, file: str, lines: Sequence[int | None]
 ) -> None:
-    """Raise an error at the source of the first wrong row of a table, if there is one."""
+    """Raise an error if the mask `wrong` is true for any row, naming the line of the first such row's source."""
     place = pc.index(wrong, True).as_py()
     if place >= 0:
         source = place if kind == "sources" else columns["source"][place] if "source" in columns else None
@@ -323,7 +323,7 @@ def _check_keys(
     lines: Sequence[int | None],
     unit: str,
 ) -> None:
-    """Refuse a duplicate (lp, seg_id), a duplicate system of a source, and systems without a name."""
+    """Refuse a repeated (lp, seg_id), a system repeated for one source, and a system without a name."""
     lps, numbers, systems = _text(sources["lp"]), _text(sources["seg_id"]), _text(candidates["system"])
     repeated = _first_repeated_row(_codes(lps), numbers)
     if repeated is not None:

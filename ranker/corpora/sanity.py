@@ -78,7 +78,7 @@ class Outputs:
         return np.bincount(self.group[flagged], minlength=len(self.names)) / np.maximum(self.sizes, 1)
 
     def often(self, flagged: BoolArray, least: float) -> BoolArray:
-        """True for groups in which enough outputs, and at least the fraction `least` of them, are flagged."""
+        """True for groups with enough flagged outputs that make up at least the fraction `least` of the group."""
         counts = np.bincount(self.group[flagged], minlength=len(self.names))
         return np.asarray((self.shares(flagged) >= least) & (counts >= _FEWEST))
 
@@ -136,7 +136,7 @@ def _short(name: str) -> str:
 
 
 def _of_systems(dataset: Dataset, flagged: BoolArray, what: str) -> list[Note]:
-    """Return one note about the flagged outputs in a list, empty if there are none."""
+    """Return a list with one note about the flagged outputs, or an empty list if none is flagged."""
     if not flagged.any():
         return []
     arrays = outputs(dataset)
@@ -189,7 +189,7 @@ def shifted_lines(dataset: Dataset) -> list[Note]:
 
 
 def _runs(own: FloatArray, other: FloatArray) -> BoolArray:
-    """True for lines in windows where agreement with a neighbour is much higher than with the line's own text."""
+    """True for lines in windows that agree much better with a neighbouring line's reference than with their own."""
     size = min(_WINDOW, len(own))
     sums = [np.convolve(values, np.ones(size), mode="valid") for values in (own, other)]
     closer = np.convolve(other > own, np.ones(size), mode="valid")
@@ -205,7 +205,7 @@ def _overlaps(first: npt.NDArray[np.uint64], second: npt.NDArray[np.uint64]) -> 
 
 
 def _sketches(texts: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
-    """Return bit sets of the hashed runs of four bytes at the beginnings of texts, shape (texts, `_BITS` / 64)."""
+    """Return the hashes of four-byte runs at the beginning of each text as bit sets, shape (texts, `_BITS` / 64)."""
     parts = []
     for start in range(0, len(texts), _CHUNK):
         row, code = _byte_runs(texts.slice(start, _CHUNK), _SKETCHED, 4, _BITS)
@@ -218,7 +218,7 @@ def _sketches(texts: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
 def _byte_runs(
     texts: pa.ChunkedArray, longest: int, size: int, codes: int
 ) -> tuple[Int64Array, npt.NDArray[np.uint32]]:
-    """Return the text and hash of each run of `size` bytes in the first `longest` bytes of lower-cased texts."""
+    """Return the text's index and the hash of each of the first `longest` runs of `size` bytes in lower-cased texts."""
     lower = pc.ascii_lower(texts).cast(pa.large_string()).combine_chunks()
     buffer = lower.buffers()[2]
     points = np.zeros(0, dtype=np.uint8) if buffer is None else np.frombuffer(buffer, dtype=np.uint8)
@@ -306,7 +306,7 @@ def _bytes_per_letter(texts: pd.Series) -> FloatArray:
 
 
 def _similarity(dataset: Dataset) -> FloatArray:
-    """Return each system's similarity to its references, in runs of three bytes of a sample; NaN for few texts."""
+    """Return each system's similarity to its references by three-byte runs in a sample of texts; NaN for few texts."""
     arrays = outputs(dataset)
     alike = np.full(len(arrays.names), np.nan)
     texts, references = (arrow_text(table["text"]) for table in (dataset.candidates, dataset.references))
@@ -338,7 +338,7 @@ def empty(dataset: Dataset) -> list[Note]:
 
 
 def _at_sources(dataset: Dataset, sources: Int64Array, one: str, several: str) -> list[Note]:
-    """Return one note about the given sources in a list, empty if there are none."""
+    """Return a list with one note about the given sources, or an empty list if there are none."""
     if not len(sources):
         return []
     text = f"1 {one}" if len(sources) == 1 else f"{len(sources):,} {several}"
@@ -388,7 +388,7 @@ def short_or_long(dataset: Dataset) -> list[Note]:
 
 @view
 def nearly_identical(dataset: Dataset) -> list[tuple[tuple[str, str, str], int]]:
-    """Return the language pair and names of each two systems with mostly equal outputs, and an example source."""
+    """Find pairs of systems with mostly equal outputs; return their language pair and names, and an example source."""
     arrays = outputs(dataset)
     found: list[tuple[tuple[str, str, str], int]] = []
     for pair in dict.fromkeys(pair for pair, _ in arrays.names):
@@ -445,7 +445,7 @@ def almost_all_ties(dataset: Dataset) -> list[Note]:
 
 
 def tied_scores(dataset: Dataset, scores: FloatArray, what: str) -> list[Note]:
-    """Note if almost all scores, one per candidate or NaN, equal another score of their source."""
+    """Note if candidates of the same source almost always have equal `scores`; unknown scores (NaN) are ignored."""
     known = ~np.isnan(scores)
     source = dataset.candidate_source[known]
     merged = merge_ties(scores[known], block_offsets(source, len(dataset.sources)))

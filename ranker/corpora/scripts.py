@@ -72,7 +72,7 @@ def sampled(references: Int64Array) -> Int64Array:
 
 @view
 def reference_scripts(dataset: Dataset) -> dict[LanguagePair, str | None]:
-    """Return `language_of` the references of each language pair, or of its candidates if it has none."""
+    """Apply `language_of` to the references of each language pair, or to candidates if there are no references."""
     table, source = dataset.references, dataset.references["source"].to_numpy()
     if not len(table):
         table, source = dataset.candidates, dataset.candidate_source[:_CANDIDATES_LOOKED_AT]
@@ -85,7 +85,7 @@ def reference_scripts(dataset: Dataset) -> dict[LanguagePair, str | None]:
 
 @view
 def written_languages(dataset: Dataset) -> npt.NDArray[np.object_]:
-    """Return the target language of each source, named by the data or else by its script, shape (sources,)."""
+    """Return the target language of each source, from the data or else identified by its script, shape (sources,)."""
     named = target_languages(dataset)
     unknown = {name for name in set(named) if not is_language(name)}
     if not unknown:

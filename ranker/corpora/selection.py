@@ -34,7 +34,7 @@ def select_language_pairs(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
 
 
 def of_language_pairs(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
-    """Select `wanted` language pairs, by default all; data without language pairs gets the wanted pair."""
+    """Select the `wanted` language pairs (all if empty), after setting the wanted one in data without any."""
     return select_language_pairs(with_language_pair(dataset, wanted), wanted) if wanted else dataset
 
 
@@ -54,7 +54,7 @@ def with_language_pair(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
 
 
 def system_pair(dataset: Dataset, first: str, second: str) -> Int64Array:
-    """Return each source's candidates by two systems, shape (sources, 2); -1 if there is none."""
+    """Return the rows of each source's candidates by two systems, shape (sources, 2); -1 for a missing candidate."""
     names = list(dict.fromkeys(dataset.candidates["system"]))
     for name in (first, second):
         if name not in names:

@@ -33,7 +33,7 @@ PARTS = ("accuracy", "fluency", "style", "terminology", "other")
 
 
 def weight_of(severity: str, category: str, weights: Mapping[str, float]) -> float | None:
-    """Return an error's weight by severity and the longest category prefix that has one; None if unknown."""
+    """Return the weight for an error's severity and the longest listed prefix of its category; None if unknown."""
     levels = plain_category(category)
     keys = [key for key in weights if key.startswith(f"{severity}:") and levels.startswith(key[len(severity) + 1 :])]
     return weights.get(max(keys, key=len) if keys else severity)
@@ -52,7 +52,7 @@ def plain_severity(name: str) -> str:
 def checked_weight(
     severity: str, category: str, weights: Mapping[str, float], file: str, line: int | None = None
 ) -> float:
-    """Return `weight_of`, or raise an error that says how to give an unknown severity a weight."""
+    """Return `weight_of` the marked error; refuse an unknown severity, with advice on giving it a weight."""
     weight = weight_of(severity, category, weights)
     if weight is None:
         known = ", ".join(key for key in weights if key and ":" not in key)
@@ -119,7 +119,7 @@ def penalties(errors: pd.DataFrame, weights: Mapping[str, float] | None = None, 
     count = np.bincount(of_rater, minlength=len(candidates)).astype(np.float64)
 
     def mean(summed: npt.NDArray[Any]) -> FloatArray:
-        """Return each candidate's mean over its raters of the weights `summed` by rater and part."""
+        """Return the mean over each candidate's raters of their total weights; `summed` is by rater and part."""
         by_rater = np.bincount(of_cell, summed, len(rater_keys))
         return np.bincount(of_rater, by_rater, len(candidates)) / count
 

@@ -30,7 +30,7 @@ def short_keys(dataset: Dataset) -> UInt32Array:
 
 
 def among(dataset: Dataset, known: UInt32Array) -> BoolArray:
-    """Return a mask of the sources whose `short_keys` are among the `known` ones."""
+    """Return a mask of the sources whose `short_keys` are in `known`."""
     keys = _keys(dataset)
     return np.asarray((keys != _NONE) & np.isin(_short(keys), known))
 
@@ -41,7 +41,7 @@ def _short(keys: npt.NDArray[np.uint64]) -> UInt32Array:
 
 @view
 def _keys(dataset: Dataset) -> npt.NDArray[np.uint64]:
-    """Return a hash of each source's text, or else of its references or candidates; 0 if it has none."""
+    """Return a hash of each source's text, or else of its references or candidates; 0 where all of them are empty."""
     keys = [f"source\n{text}" if text else "" for text in _texts(dataset.sources)]
     for name, table in (("references", dataset.references), ("candidates", dataset.candidates)):
         if all(keys):

@@ -11,7 +11,7 @@ from ranker.corpora.marked_errors import NO_ERROR, SIDES
 
 
 def summarise(dataset: Dataset) -> list[dict[str, Any]]:
-    """Return one row per language pair: sources, references and candidates per source, systems, judgements."""
+    """Return one row per language pair, with numbers of sources, references, systems, candidates and judgements."""
     rows: list[dict[str, Any]] = []
     lps = source_language_pairs(dataset)
     rated = np.zeros(len(dataset), dtype=bool)
@@ -37,7 +37,7 @@ def summarise(dataset: Dataset) -> list[dict[str, Any]]:
 
 
 def summarise_errors(dataset: Dataset) -> list[dict[str, Any]]:
-    """Return one row per language pair on marked errors; a rating is one rater's marks in one candidate."""
+    """Return one row per language pair on marked errors; a rating is all that one rater marked in one candidate."""
     rows: list[dict[str, Any]] = []
     errors = dataset.errors
     lps = source_language_pairs(dataset)[dataset.candidate_source[errors["candidate"].to_numpy()]]

@@ -24,7 +24,7 @@ or the name or path of a corpus."""
 
 @dataclass(frozen=True, eq=False)
 class CandidateRows:
-    """Candidates as a data set, with the rows and index of the frame they came from; else one row per candidate."""
+    """A data set of candidates, with the rows and index of the frame they came from, or one row per candidate."""
 
     dataset: Dataset
     index: pd.Index
@@ -39,7 +39,7 @@ class CandidateRows:
         return np.unique(self.candidate, return_index=True)[1].astype(np.int64)
 
     def by_row(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the values of each row's candidate, from values of shape (candidates, ...)."""
+        """Expand `values`, shape (candidates, ...), to the value of each row's candidate, shape (rows, ...)."""
         return values if self.candidate is None else values[self.candidate]
 
     def frame_by_row(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -72,7 +72,7 @@ def candidate_rows(candidates: Candidates) -> CandidateRows:
 
 
 def labelled(dataset: Dataset) -> pd.DataFrame:
-    """Return a frame of one row per candidate: any known ``lp``, ``doc``, ``seg_id``, then source, system and text."""
+    """Return a frame with one row per candidate: ``lp``, ``doc`` and ``seg_id`` if known, source, system and text."""
     sources = dataset.sources.iloc[dataset.candidate_source]
     known = [key for key in ("lp", "doc", "seg_id") if dataset.sources[key].notna().any()]
     frame = sources[[*known, "text"]].rename(columns={"text": "source"}).reset_index(drop=True)

@@ -31,7 +31,7 @@ class Notes:
         self.first.setdefault((part.role, what), where)
 
     def lines(self) -> list[str]:
-        """Return one line per irregularity and role, covering all parts of that role."""
+        """Return one line per irregularity and role, with the counts for all parts of that role."""
         lines = []
         for (role, what), counts in self.counts.items():
             heading = role if role == "source" else f"{role}s"

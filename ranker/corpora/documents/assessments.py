@@ -28,7 +28,7 @@ Text = Annotated[str, msgspec.Meta(pattern=r"\A[^\0]*[^\s\0][^\0]*\Z")]
 
 
 class Layout(msgspec.Struct, forbid_unknown_fields=True):
-    """Layout of an assessment table, as declared in a manifest; once made, `columns` is keyed by name."""
+    """Layout of an assessment table, as declared in a manifest; `columns` is converted to a mapping by name."""
 
     columns: list[Text] | dict[str, Annotated[int, msgspec.Meta(ge=1)] | Text]
     fixed: dict[str, Text] = {}
@@ -51,7 +51,7 @@ class Layout(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _by_name(columns: list[str] | dict[str, int | str], fixed: Mapping[str, str]) -> dict[str, int | str]:
-    """Return the number or title of each column to read, by name; raise a ValueError for inconsistent columns."""
+    """Map the name of each column to read to its number or title; raise a ValueError for inconsistent columns."""
     if isinstance(columns, list):
         numbered: dict[str, int | str] = {name: number for number, name in enumerate(columns, 1) if name != _SKIPPED}
     else:
@@ -79,7 +79,7 @@ def _by_name(columns: list[str] | dict[str, int | str], fixed: Mapping[str, str]
 
 @dataclass(frozen=True)
 class Assessment:
-    """One score: `kind` is the question, `judge` is None for an unnamed judge, `line` is the line in the table."""
+    """A score in an assessment table, with its line; `kind` names the question, `judge` is None if unnamed."""
 
     system: str
     doc: str

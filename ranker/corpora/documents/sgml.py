@@ -85,7 +85,7 @@ class Document:
 
 
 def key(text: str) -> str:
-    """Return an id in the form used for comparison: without case, blanks and leading zeros."""
+    """Return an id in the form used for comparison, which ignores case, blanks and leading zeros."""
     plain = text.strip().casefold()
     return plain.lstrip("0") or "0" if plain.isascii() and plain.isdigit() else plain
 

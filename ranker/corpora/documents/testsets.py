@@ -27,7 +27,7 @@ _ENDINGS = (".sgm", ".sgml", ".xml")
 
 
 def looks_like_testset(text: str) -> bool:
-    """True if `text` starts as a test set in SGML or XML does."""
+    """True if `text` starts like a test set in SGML or XML."""
     return bool(_START.match(text))
 
 
@@ -48,7 +48,7 @@ def is_testset(path: str | Path) -> bool:
 
 
 def read_markup(path: str | Path) -> str:
-    """Read a file in the encoding that its XML declaration names, else UTF-8."""
+    """Read a file in the encoding that its XML declaration names, or else in UTF-8."""
     raw = read_bytes(path)
     return decode(raw, display_name(path), with_superset(declared_encoding(raw) or "utf-8"))
 
@@ -76,7 +76,7 @@ def parse_testset(text: str, file: str) -> list[Record]:
 def read_testset(
     source: str | Path | None, references: Sequence[str | Path], translations: Mapping[str, str | Path], name: str
 ) -> Dataset:
-    """Read a test set from its source file (None: empty sources), its references, and its systems by name."""
+    """Read a test set from a source file (None for empty sources), reference files and translation files by system."""
     files: list[tuple[sgml.Role, str | Path, str]] = [
         *(("source", path, "") for path in (source,) if path is not None),
         *(("reference", path, display_name(Path(path).name)) for path in references),
@@ -126,7 +126,7 @@ def _without_source(like: _Part) -> _Part:
 
 
 def _of_role(documents: list[sgml.Document], role: sgml.Role, file: str) -> list[sgml.Document]:
-    """Return the documents in `role`, or else those in a role that is accepted instead."""
+    """Return the documents in `role`, or else the documents in the first role that is accepted in its place."""
     for accepted in sgml.ROLES[role]:
         accepted_documents = [document for document in documents if document.role in (accepted, None)]
         if accepted_documents:

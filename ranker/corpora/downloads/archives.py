@@ -60,7 +60,7 @@ def is_archive(name: str) -> bool:
 
 
 def unpack(archive: Path, target: Path, *, below: str = "", only: Sequence[str] = ()) -> int:
-    """Unpack the files of an archive below folder `below`, or in folders or with stems in `only`; return how many."""
+    """Unpack files in an archive's folder `below`, restricted to folders or stems in `only`; return their number."""
     file, start = display_name(archive), [part for part in below.split("/") if part]
     read = _zip_entries if archive.name.endswith(_ZIP) else _tar_entries
     count = 0
@@ -97,13 +97,13 @@ class _RefusedError(Exception):
 
 
 class _Budget:
-    """Size and number of entries that an archive may still have, counting entries that are not unpacked."""
+    """Remaining limits on an archive's unpacked size and number of entries, including entries that are skipped."""
 
     def __init__(self, size: int) -> None:
         self.size, self.entries = size, _MOST_ENTRIES
 
     def take(self, size: int) -> None:
-        """Subtract one entry of a declared size before reading it."""
+        """Count an entry of the given size before it is read; raise an error if a limit is exceeded."""
         if size < 0:
             raise ValueError("negative size")
         self.size -= size
@@ -154,7 +154,7 @@ def _content(stream: IO[bytes], size: int) -> Iterator[bytes]:
 
 
 def _header_of(kind: bytes, raw: bytes) -> dict[str, str]:
-    """Return fields of a header that apply to the next entry: "path", "size", and "GNU" for a sparse file."""
+    """Parse the fields that a tar header sets for the next entry: "path", "size", and "GNU" for a sparse file."""
     if kind in (_LONG_NAME, _LONG_LINK):
         return {"path": raw.partition(b"\0")[0].decode(errors="surrogateescape")} if kind == _LONG_NAME else {}
     header, place = {}, 0

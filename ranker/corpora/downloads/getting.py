@@ -74,7 +74,7 @@ def get(
 
 
 def _sources_alone(card: Card, lps: Sequence[str]) -> Card:
-    """Return the card of just the sources and references of `lps` (all if empty), in a folder of their own."""
+    """Restrict a card to the sources and references of language pairs `lps` (all if empty), in a separate folder."""
     parts = [part for part in card.download if {"sources", "references"} <= set(part.only)]
     if not parts:
         raise OptionError(f"the sources and references of {card.name} are not in files of their own; omit --sources")
@@ -128,7 +128,7 @@ def _make_folder(folder: Path) -> None:
 def fetch_file(
     card: Card, part: Download, downloads: Path, digest: str, source: str, again: bool, limits: DownloadLimits
 ) -> Fetched:
-    """Fetch one file unless it was downloaded before, and record its digest if no card has it."""
+    """Fetch one file unless it was downloaded before, and record its SHA-256 digest unless the card lists it."""
     path, record = safe_join(downloads, part.file), _record(part, downloads)
     if path.is_file() and not again:
         actual_digest = digest_of(path)

@@ -50,7 +50,7 @@ def digest_of(path: Path) -> str:
 
 
 def check_address(address: str, before: str = "") -> None:
-    """Refuse an address that is not HTTP or HTTPS, or to which the address `before` must not redirect."""
+    """Refuse an address that is not HTTP or HTTPS, and a redirection from an HTTPS address `before` to HTTP."""
     try:
         parts = urlsplit(address)
         parts.port  # noqa: B018
@@ -84,7 +84,7 @@ def fetch(address: str, target: Path, *, sha256: str | None, size: int | None = 
 
 
 def _total(response: http.client.HTTPResponse, address: str, size: int | None, *, is_known: bool) -> int | None:
-    """Return the size that the server declares, which must equal `size` if known, else `size`."""
+    """Return the size declared by the server, else `size`; refuse unequal sizes and sizes that cannot be checked."""
     if response.length is not None and size and response.length != size:
         raise FetchError(f"{address}: the file has {response.length:,} bytes, expected {size:,}: it has changed")
     if response.length is None and not response.chunked and not is_known:

@@ -106,7 +106,7 @@ class _Entry(msgspec.Struct):
 
 
 def exported(values: Iterable[tuple[int, Any]], file: str) -> list[tuple[int, dict[str, Any]]]:
-    """Return the rows of an export, one per judge and candidate or comparison, with lines; empty for other JSON."""
+    """Return (line, row) for each judge and candidate or comparison in an annotation export; empty for other JSON."""
     answers: list[tuple[int, dict[str, Any], bool]] = []
     scored: dict[tuple[str, ...], tuple[int, dict[str, Any], bool]] = {}
     words: dict[str, str] = {}
@@ -170,7 +170,7 @@ def _is_entry(value: object) -> bool:
 def _of_label_studio(
     value: dict[str, Any], words: dict[str, str], lost: list[int], line: int
 ) -> Iterator[tuple[dict[str, Any], bool]]:
-    """Yield each row of a task, and True if it has more than marked errors.
+    """Yield each row of a task, and True if the row holds answers besides marked errors.
 
     Choices without a meaning are added to `words`, and `line` to `lost` if the place of a mark is not in the text.
     """

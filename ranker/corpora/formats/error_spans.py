@@ -47,14 +47,14 @@ def place_of_units(text: str, first: object, last: object, *, line_breaks: bool 
 
 
 def note_lost_places(lines: Sequence[int], file: str) -> None:
-    """Log the lines on which errors lost their places because these are not in the text."""
+    """Log a note on the lines with marked errors whose places are dropped because they are not in the text."""
     if lines:
         what = f"{counted(len(lines), 'marked error')} with a place that is not in the text"
         log_note(f"{what} (the first on line {lines[0]}): kept without a place", file)
 
 
 def units_of_place(text: str, mark: MarkedError, *, line_breaks: bool = True) -> tuple[int, int] | None:
-    """Return the first and last UTF-16 unit of an error, None if it covers no characters of the target."""
+    """Return the first and last UTF-16 unit that an error covers, or None if it covers no characters of the target."""
     units = units_of(text, line_breaks=line_breaks)
     inside = [index for index, at in enumerate(units) if (mark.start or 0) <= at < (mark.end or 0)]
     return (inside[0], inside[-1]) if inside and mark.side == SIDES[0] else None

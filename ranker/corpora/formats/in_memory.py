@@ -83,7 +83,7 @@ def is_frame(value: object) -> bool:
 def dataset_and_rows(
     frame: pd.DataFrame | Any, name: str = "frame", lp: str | None = None, systems: Sequence[str] = ()
 ) -> tuple[Dataset, Int64Array | None]:
-    """Return the data set of a frame, and each row's candidate, shape (rows,); None if rows are not candidates."""
+    """Return the data set of a frame and each row's candidate, shape (rows,), or None if rows are not candidates."""
     if not isinstance(frame, pd.DataFrame) and is_frame(frame):
         arrow = hasattr(frame, "__arrow_c_stream__")
         frame = pa.table(frame).to_pandas() if arrow else frame.to_pandas()
@@ -114,7 +114,7 @@ def dataset_and_rows(
 
 
 def _levels(index: pd.Index, header: list[str]) -> dict[str, int]:
-    """Return the numbers, by name, of index levels that name texts and are not also columns."""
+    """Return the numbers, by name, of index levels that can be used as text columns and are not columns already."""
     known = {*map(canonical, header)}
     # our own results have an index called candidate
     names = {name: number for number, name in enumerate(index.names) if isinstance(name, str) and name != "candidate"}
@@ -123,7 +123,7 @@ def _levels(index: pd.Index, header: list[str]) -> dict[str, int]:
 
 
 def from_records(records: Iterable[Mapping[str, Any]], name: str = "records", *, lp: str | None = None) -> Dataset:
-    """Make a data set from records, each of one source with its candidates, or of one candidate.
+    """Make a data set from records that each hold one source with its candidates, or one candidate.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def _aligned(
 
 
 def by_translation(references: References | None) -> References | None:
-    """Convert lists of references, one per translation, to an unambiguous form; other references are unchanged."""
+    """Regroup references by number if each translation has a list of the same length; else leave them unchanged."""
     if references is None or isinstance(references, str | Mapping):
         return references
     entries = [*references]

@@ -67,7 +67,7 @@ def parse_records(text: str, file: str) -> list[Record]:
 
 
 def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line") -> list[Record]:
-    """Make records from JSON `values`, each with its line for messages, or its number in another `unit`."""
+    """Make records from pairs of a line and a JSON value; `unit` is the word for a line in messages."""
     records: list[Record] = []
     rows = _Rows(file, unit)
     left_out: dict[str, None] = {}
@@ -104,7 +104,7 @@ def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line
 
 
 def _repeated(record: Record, before: dict[tuple[object, ...], Record]) -> Iterator[tuple[int, int]]:
-    """Yield the lines of a record without an id and of its source's first record, if one system translated both."""
+    """Yield the lines of `record` and an earlier record of its source, if both lack ids and have a system in common."""
     if record.seg_id is None and record.source:
         first = before.setdefault((record.source, tuple(record.references), record.lp, record.doc), record)
         systems = [{candidate.system for candidate in one.candidates} for one in (first, record)]
@@ -122,7 +122,7 @@ class _Rows:
         self.grouped: dict[tuple[object, ...], tuple[Record, dict[str, tuple[int, int, Candidate]]]] = {}
 
     def add(self, record: Record, reader: RecordReader, fields: Mapping[str, Any], text_key: str) -> list[Record]:
-        """Add a candidate to the record of its source; return that record in a list, empty unless it is new."""
+        """Add a candidate to its source's record; return that record in a list if it is new, else an empty list."""
         self.number += 1
         named = fields.get("system") is not None
         self.are_all &= not named and record.seg_id is None
@@ -182,7 +182,7 @@ def _as_table_row(reader: RecordReader, fields: Mapping[str, Any]) -> Mapping[st
 
 
 def json_values(text: str, file: str) -> Iterator[tuple[int, Any]]:
-    """Yield (line, value) for each record of JSONL, of a list, or alone, from `text` as `parse_records` takes it."""
+    """Yield (line, value) for each record in `text`, which is JSONL, a JSON list of records or a single record."""
     lines = text.split("\n")
     filled = [number for number, line in enumerate(lines, 1) if line.strip()]
     lists = [number for number in filled[:2] if lines[number - 1].lstrip().startswith("[")]
@@ -207,7 +207,7 @@ def json_line(text: str, file: str, line: int) -> Any:
 
 
 def source_key(value: object) -> str | None:
-    """Return a key for the source of a single-candidate record, None for any other record."""
+    """Return a text that identifies the source of a single-candidate record, or None for any other record."""
     if not isinstance(value, dict) or any(key in value for key in CANDIDATES):
         return None
     keys = [
@@ -294,7 +294,7 @@ class RecordReader:
         raise DataError(f"{path}: expected {expected}, found {shown(actual)}", file=self.file, line=self.line)
 
     def spelling(self, fields: Mapping[str, Any], *spellings: str) -> str | None:
-        """Return the one of the synonymous keys `spellings` that `fields` has, or None; refuse several."""
+        """Return the key of `fields` that is among the synonyms `spellings`, or None; refuse two that have values."""
         present = [key for key in spellings if key in fields]
         filled = [key for key in present if fields[key] is not None]
         if len(filled) > 1:
@@ -317,13 +317,13 @@ class RecordReader:
         return {**others, "lp": pair or made}
 
     def mapping(self, value: object, path: str) -> Mapping[str, Any]:
-        """Return a value that must be an object."""
+        """Return `value`, or raise an error if it is not a JSON object."""
         if not isinstance(value, dict):
             self.fail(path, "an object {...}", value)
         return value
 
     def text(self, value: object, path: str) -> str:
-        """Return a value that must be a string that can be encoded in UTF-8."""
+        """Return `value`, or raise an error if it is not a string that can be encoded in UTF-8."""
         if not isinstance(value, str):
             self.fail(path, "a string", value)
         try:
@@ -340,7 +340,7 @@ class RecordReader:
         return None if value is None else self.text(value, path)
 
     def texts(self, value: object, path: str) -> list[str]:
-        """Return a value that must be a list of strings; a single string counts as a list."""
+        """Return a list of strings unchanged and a single string as a list; raise an error for other values."""
         if isinstance(value, str):
             return [self.text(value, path)]
         if not isinstance(value, list):
@@ -348,7 +348,7 @@ class RecordReader:
         return [self.text(item, f"{path}[{index}]") for index, item in enumerate(value)]
 
     def number(self, value: object, path: str) -> float:
-        """Return a value that must be a finite number."""
+        """Return `value` as a float, or raise an error if it is not a finite number."""
         if _is_number(value):
             try:
                 number = float(cast(Any, value))
@@ -359,7 +359,7 @@ class RecordReader:
         return self.fail(path, "a finite number", value)
 
     def ratings(self, value: object, path: str, known: tuple[str, ...] = ()) -> list[tuple[str, str | None, float]]:
-        """Read an object of ratings as (kind, judge, value); `known` are other keys that messages suggest."""
+        """Read an object of ratings as (kind, judge, value); error messages suggest the `known` keys."""
         ratings: list[tuple[str, str | None, float]] = []
         for kind, score in self.mapping(value, path).items():
             inside = _inside(path, self.name(kind, path))
@@ -405,7 +405,7 @@ class RecordReader:
         return candidate.ratings
 
     def name(self, value: object, path: str) -> str:
-        """Return a value that must be a non-empty string."""
+        """Return `value`, or raise an error if it is not a non-empty string."""
         return self.text(value, path) or self.fail(path, "a name", value)
 
     def candidates(self, value: object, path: str) -> list[Candidate]:
@@ -427,7 +427,7 @@ class RecordReader:
     def candidate(
         self, value: object, path: str, index: int, text_key: str = "text", *, row: bool = False
     ) -> Candidate:
-        """Read one candidate; with `row`, from a record that also has its source and perhaps its judge."""
+        """Read one candidate; if `row` is true, its record also holds its source and perhaps its judge."""
         fields = self.mapping(value, path)
         if not row:
             text_key = self.spelling(fields, *_CANDIDATE, *names.ANSWERS, "content") or text_key
@@ -526,7 +526,7 @@ def _listed(keys: tuple[str, ...]) -> str:
 
 
 def _is_metadata(key: str, value: object, known: tuple[str, ...]) -> bool:
-    """True if a key can be ignored: reserved numbers, or text not named like a judgement or a known key."""
+    """True if a key can be ignored: it holds reserved numbers, or text not named like a judgement or a known key."""
     if _is_number(value) or (isinstance(value, dict) and value and all(map(_is_number, value.values()))):
         return names.is_reserved(key)
     looks_numeric = isinstance(value, str) and re.fullmatch(r"\s*[-+.,\d]+\s*", value)

@@ -59,7 +59,7 @@ class NBestList:
 
     @functools.cached_property
     def columns(self) -> tuple[str, ...]:
-        """Column names: those of the features, followed by ``.1``, ``.2``, ... for features with several values."""
+        """Column names: the features' names, followed by ``.1``, ``.2``, ... for features with several values."""
         return column_names(self.layout)
 
     @property
@@ -73,7 +73,7 @@ class NBestList:
         return int((np.diff(self.sentence) > 0).sum() + (len(self) > 0))
 
     def offsets(self, sentences: int) -> Int64Array:
-        """Return offsets, shape (sentences + 1,), of the blocks of hypotheses of sentences ``0 .. sentences - 1``."""
+        """Return offsets, shape (sentences + 1,), of each sentence's block of hypotheses."""
         return block_offsets(self.sentence, sentences)
 
     def text_of(self, hypotheses: npt.ArrayLike) -> list[str]:
@@ -82,7 +82,7 @@ class NBestList:
         return taken
 
     def select(self, keep: npt.ArrayLike) -> NBestList:
-        """Return the list of hypotheses for which the mask `keep` (hypotheses,) is true, in the same order."""
+        """Select the hypotheses for which the mask `keep` (hypotheses,) is true, in the same order."""
         rows = np.flatnonzero(np.asarray(keep, dtype=bool))
         return _take(self, rows)
 

@@ -67,7 +67,7 @@ def is_fairseq(text: str) -> bool:
 
 
 def parse_fairseq(text: str, file: str) -> tuple[NBestList, dict[int, str], dict[int, str]]:
-    """Return the hypotheses (``D-0``, else ``H-0``) with scores, and sources and references (``T-0``) by sentence."""
+    """Parse hypotheses with scores (lines ``D-0``, else ``H-0``), and sources and references by sentence number."""
     sources: dict[int, str] = {}
     references: dict[int, str] = {}
     by_kind: dict[str, list[tuple[int, float, str]]] = {"H": [], "D": []}
@@ -89,7 +89,7 @@ def parse_fairseq(text: str, file: str) -> tuple[NBestList, dict[int, str], dict
 
 
 def _fields(lines: pa.Array, file: str) -> list[pa.Array]:
-    """Split lines into columns of text without white space at their ends."""
+    """Split lines into columns of text, trimmed of white space."""
     split = pc.split_pattern(lines, SEPARATOR)
     sizes = pc.list_value_length(split).to_numpy()
     expected = int(sizes[0])
@@ -175,7 +175,7 @@ def _check_layout(words: pa.Array, offsets: Int64Array, names: BoolArray, layout
 
 
 def _numbers(written: pa.Array, row: Int64Array, file: str, called: Callable[[int], str]) -> FloatArray:
-    """Parse finite numbers; for errors, `row` gives the row of each, and `called` its name by position."""
+    """Parse finite numbers; error messages take a number's line from `row` and its name from `called`."""
     try:
         numbers = pc.cast(written, pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:

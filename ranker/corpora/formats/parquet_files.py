@@ -59,7 +59,7 @@ def _too_large(file: str) -> DataError:
 
 
 def _bytes(values: pa.Array) -> int:
-    """Return the size in bytes that values have with their dictionaries expanded."""
+    """Return the size of values in bytes once their dictionaries are expanded."""
     kind = values.type
     if pa.types.is_dictionary(kind) and (pa.types.is_string(kind.value_type) or pa.types.is_binary(kind.value_type)):
         used = pc.value_counts(values.indices.drop_null())

@@ -48,7 +48,7 @@ def pharaoh_lines(links: Links) -> list[str]:
 
 
 def attach_all(dataset: Dataset, alignments: Alignments) -> Dataset:
-    """Return `dataset` with these word alignments to the source, replacing any that it has."""
+    """Return `dataset` with `alignments` as the word alignments to its sources, in place of any earlier alignments."""
     columns = [pd.Series(pharaoh_lines(links), dtype=TEXT) for links in (alignments.references, alignments.candidates)]
     return dataclasses.replace(
         dataset,
@@ -85,7 +85,7 @@ def _alignments(dataset: Dataset) -> Alignments:
 
 
 def _column(rows: pd.DataFrame) -> npt.NDArray[np.object_]:
-    """Return the alignment of each row as text, None if it has none."""
+    """Return each row's word alignment as text, None for rows without one."""
     lines = np.full(len(rows), None, dtype=object)
     if ALIGNMENT in rows:
         present = rows[ALIGNMENT].notna().to_numpy(bool)

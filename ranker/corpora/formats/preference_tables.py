@@ -51,7 +51,7 @@ _EXPECTED = "a, b, tie, 1, 2, both bad, or the name of one of the two systems"
 
 
 def preference_roles(header: Sequence[str], file: str = "", line: int | None = None) -> dict[str, str]:
-    """Map roles to the columns of compared items and of the verdict; empty for a table of another shape.
+    """Map roles, such as a compared text or the verdict, to columns; empty for a table without comparisons.
 
     Roles are ``text.a``, ``text.b``, ``system.a``, ``system.b``, ``better`` and ``worse`` (either), and ``verdict``.
     """
@@ -92,7 +92,7 @@ def preference_roles(header: Sequence[str], file: str = "", line: int | None = N
 
 
 def one_hot(header: Sequence[str]) -> dict[str, str]:
-    """Return the relation meant by each column of zeros and ones; empty unless each side has a column."""
+    """Map columns of zeros and ones to the relations they mark; empty unless each of the two sides has a column."""
     matched = {name: match for name in header if (match := _ONE_HOT.fullmatch(name.strip().lower()))}
     columns = {name: ">" if match[1] else "<" if match[2] else "=" for name, match in matched.items()}
     return columns if {">", "<"} <= {*columns.values()} else {}
@@ -171,7 +171,7 @@ def _is_judge(column: str) -> bool:
 
 
 def _relations_of_ones(columns: Mapping[str, str], given: Columns) -> list[str]:
-    """Return the relation of each row from columns of zeros and ones."""
+    """Convert columns of zeros and ones to the relation of each row."""
     cells = dict(zip(given.header, given.values, strict=True))
     rows = zip(*(cells[name].to_pylist() for name in columns), strict=True)
     relations = []
@@ -204,7 +204,7 @@ def _from_json(column: pa.ChunkedArray) -> list[Any] | None:
 
 
 def _spoken(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Convert the lists of texts or messages in a column to texts."""
+    """Convert a column of lists of texts or messages to texts; return other columns unchanged."""
     cells = _from_json(column)
     return column if cells is None else pa.chunked_array([pa.array(map(joined_texts, cells), pa.large_string())])
 
@@ -216,7 +216,7 @@ def _asked(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
 
 
 def _relations(read: dict[str, pa.ChunkedArray], column: str, given: Columns) -> npt.NDArray[np.object_]:
-    """Return the relation of each row, shape (rows,)."""
+    """Return the relation between the two items of each row, shape (rows,)."""
     encoded = pc.utf8_trim_whitespace(read["verdict"]).fill_null("").combine_chunks().dictionary_encode()
     known = np.array([_relation(verdict.lower()) for verdict in encoded.dictionary.to_pylist()], dtype=object)
     relation: npt.NDArray[np.object_] = known[encoded.indices.to_numpy()]
@@ -250,7 +250,7 @@ def _relation(verdict: str) -> str | None:
 def _better_are(
     column: str, read: dict[str, pa.ChunkedArray], others: dict[str, pa.ChunkedArray], given: Columns
 ) -> str:
-    """Return "text" or "system", the type of winners and losers: a system is compared on several sources."""
+    """Return "system" if winners are systems, which are compared on several sources, and "text" if they are texts."""
     if "text.a" in read or "system.a" in read:
         return "system" if "text.a" in read else "text"
     source = next((values for key, values in others.items() if names.canonical(key) == "source"), None)

@@ -62,7 +62,7 @@ def read_dataset(
 
 
 def _weighted(dataset: Dataset, weights: Mapping[str, float], file: str) -> Dataset:
-    """Return the data set with penalties of its marked errors, after a note if the weights change nothing."""
+    """Add penalties for marked errors to a data set as ratings; log a note on weights that have no effect."""
     named = all_weights(weights)
     if not len(dataset.errors):
         log_note("contains no marked errors: --severity-weights changes nothing", file)

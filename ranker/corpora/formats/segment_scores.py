@@ -84,7 +84,7 @@ class SegmentScores:
         return DataError(what, file=self.file) if row is None else _error(what, self.file, row)
 
     def in_order(self, number: int, things: str) -> FloatArray:
-        """Return the scores in file order; there must be `number` of them, one for each of `things`."""
+        """Return the scores in file order; raise an error if there are not `number`, one for each of `things`."""
         if len(self.rows) != number:
             raise self.error(f"has {counted(len(self.rows), 'score')}, expected {number:,}, one for each of {things}")
         lacking = next((row for row in self.rows if math.isnan(row.score)), None)
@@ -120,7 +120,7 @@ class SegmentScores:
         return candidate_scores
 
     def _note_unused(self, dataset: Dataset, unused: Int64Array, number: int) -> None:
-        """Log the number of scores without a candidate in the data set; raise an error if all are."""
+        """Log the number of scores without a candidate in the data set; raise an error if no score has one."""
         if len(unused):
             row = self.rows[int(unused[0])]
             keys = [f"{key} {shown(getattr(row, key))}" for key in _KEYS if getattr(row, key) is not None]
@@ -140,7 +140,7 @@ class SegmentScores:
                 raise self.error(f"{what}: expected scores of the same translations in the same order", row)
 
     def _systems(self, dataset: Dataset) -> list[str | None]:
-        """Return each row's system as named in the data set, None for systems that it lacks."""
+        """Return the name in the data set of each row's system, None for systems that the data set lacks."""
         known = list(dict.fromkeys(dataset.candidates["system"].to_numpy(object)))
         by_name: dict[str | None, str | None] = {}
         for row in self.rows:
@@ -172,7 +172,7 @@ class SegmentScores:
         return [by_name[row.system] for row in self.rows]
 
     def _sources(self, dataset: Dataset, system: list[str], wanted: Sequence[str]) -> Int64Array:
-        """Return the source of each row, as a row of the table of sources; -1 for unknown segments."""
+        """Return the index in the data set of each row's source, -1 for unknown segments."""
         if self.rows[0].seg_id is None:
             return self._counted(dataset, system, wanted)
         pairs, ids = source_language_pairs(dataset), dataset.sources["seg_id"].to_numpy(object)
@@ -196,7 +196,7 @@ class SegmentScores:
         return np.array(indices, dtype=np.int64)
 
     def _counted(self, dataset: Dataset, system: list[str], wanted: Sequence[str]) -> Int64Array:
-        """Return the source of each row by its position, for scores without ids of segments."""
+        """Match scores without segment ids to sources by their order, and return the source of each row."""
         source = np.zeros(len(self.rows), dtype=np.int64)
         names = dataset.candidates["system"].to_numpy(object)
         groups: dict[tuple[str, str | None], list[int]] = {}

@@ -29,7 +29,7 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Shard(msgspec.Struct, frozen=True):
-    """A file of whole sources: its name in the manifest's directory or its path, and the digest of the whole file."""
+    """A file of whole sources: its path or its name in the manifest's directory, and its sizes and digest if known."""
 
     file: str
     rows: Count | None = None
@@ -57,7 +57,7 @@ class Shards:
 
     @classmethod
     def open(cls, data: Sequence[str]) -> Shards | None:
-        """Open shards given as directories with a manifest, patterns and files; None if `data` names no shards."""
+        """Open shards given as directories with a manifest, patterns or files; None if `data` names no shards."""
         if not any(is_manifest(entry) or is_pattern(entry) for entry in data):
             return None
         names: list[str] = []
@@ -98,7 +98,7 @@ class Shards:
 
 
 def is_pattern(data: str) -> bool:
-    """True if `data` is not a file but a pattern for files: it contains an asterisk or a question mark."""
+    """True if `data` is a pattern for files: it contains ``*`` or ``?`` and is not the name of a file."""
     return any(mark in data for mark in "*?") and not exists(data)
 
 
@@ -134,7 +134,7 @@ def digest(shard: Shard) -> str:
 
 
 def read_manifest(folder: Path) -> ShardManifest:
-    """Read the manifest of a directory of shards; raise an error if it is damaged or of a later version."""
+    """Read the manifest of a directory of shards; raise an error if it is damaged or its version is not supported."""
     file = display_name(folder / MANIFEST)
     text = read_text(folder / MANIFEST)
     try:

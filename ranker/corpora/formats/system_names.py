@@ -27,7 +27,7 @@ def system_files(translations: Sequence[str | Path]) -> dict[str, str | Path]:
 
 
 def short_names(files: Sequence[str]) -> list[str]:
-    """Shorten file names by the dot-separated parts that all begin or end with, as long as letters are left."""
+    """Remove dot-separated parts that all file names begin or end with, as long as letters are left."""
     parts = [file.split(".") for file in files]
     for rest in (slice(-1), slice(1, None)):
         while len({*files}) > 1:

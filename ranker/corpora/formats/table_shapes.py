@@ -50,7 +50,7 @@ def table_dataset(table: Columns, name: str, systems: Sequence[str] = ()) -> tup
 
 
 def is_other_shape(record: object) -> bool:
-    """True if a JSON record is the row of a table whose rows are not single candidates."""
+    """True if a JSON record is a row of a table that does not have one candidate per row."""
     keys: Mapping[str, Any] = record if isinstance(record, dict) else {}
     columns = [names.canonical(key) for key, value in keys.items() if isinstance(value, str)]
     systems = [column for column in names.kinds_of(columns) if not names.is_metadata(column)]
@@ -66,7 +66,7 @@ def is_other_shape(record: object) -> bool:
 
 
 def columns_of_records(records: Iterable[tuple[int, Any]], file: str, unit: str = "line") -> Columns:
-    """Convert flat JSON records, each with its line, to the columns of a table."""
+    """Convert flat JSON records, given with their lines, to the columns of a table."""
     numbered = [*records]
     for line, record in numbered:
         if not isinstance(record, dict):
@@ -87,7 +87,7 @@ def columns_of_records(records: Iterable[tuple[int, Any]], file: str, unit: str 
 
 
 def _unfit(record: Any) -> str:
-    """Return a JSON record for a message if it contains half of a surrogate pair, else an empty text."""
+    """Format a JSON record for a message if it contains half of a surrogate pair; otherwise return an empty text."""
     return shown(record) if re.search("[\ud800-\udfff]", json.dumps(record, ensure_ascii=False)) else ""
 
 
@@ -100,7 +100,7 @@ def _column(cells: list[Any]) -> pa.ChunkedArray:
 
 
 def _columns_of_systems(table: Columns) -> list[str]:
-    """Return text columns with unknown names as systems, if there are several, and log a note."""
+    """Return the names of text columns that seem to hold the outputs of systems, if several do, and log a note."""
     columns = [*map(names.canonical, table.header)]
     unknown = {*names.kinds_of(columns)}
     systems = [

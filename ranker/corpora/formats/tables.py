@@ -63,7 +63,7 @@ _CHUNK = 50_000  # rows of a CSV file that are Python objects at a time
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The columns of a table as found in a file or a frame; messages call row i ``unit lines[i]``."""
+    """The columns of a table as found in a file or a frame; messages refer to row i as ``unit lines[i]``."""
 
     header: list[str]
     values: Sequence[pa.ChunkedArray]
@@ -147,7 +147,7 @@ def parse_table(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> 
 
 
 def _rows_in(row: list[str], delimiter: Delimiter) -> int:
-    """Return the number of lines after the first in a cell of `row` if all of them look like rows, else 0."""
+    """Count the lines after the first in a cell of `row` if all of them look like rows of a table; else return 0."""
     for cell in row:
         if "\n" in cell:
             begins = [line.count(delimiter) == len(row) - 1 for line in cell.rstrip().split("\n")[1:]]
@@ -162,7 +162,7 @@ def _unless_empty(column: str, values: pa.Array) -> pa.Array:
 
 
 def long_table(table: Columns, *, comparable: bool = False) -> LongTable:
-    """Check columns of any type, and return them as a table; if `comparable`, it needs no source or reference."""
+    """Check columns of any type and return them as a table, which needs no source or reference if `comparable`."""
     lines, file = table.lines, table.file
     columns = _columns(table.header, file, table.header_line, comparable=comparable)
     kinds = set(names.kinds_of(columns))
@@ -184,7 +184,7 @@ def holds_text(column: pa.ChunkedArray) -> bool:
 
 
 def texts_of(column: pa.ChunkedArray, name: str, file: str, lines: Int64Array) -> pa.ChunkedArray:
-    """Convert the cells of a text column to texts: programs also store numbers, bytes and categories."""
+    """Convert the cells of a text column, which may be stored as numbers, bytes or categories, to texts."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     kind = column.type
@@ -254,7 +254,7 @@ def delimiter_of(header: str, file: str) -> Delimiter:
 
 
 class LongTable:
-    """The checked columns of a table; messages call row i ``unit lines[i]``."""
+    """The checked columns of a table; messages refer to row i as ``unit lines[i]``."""
 
     def __init__(
         self, columns: Mapping[str, pa.ChunkedArray], lines: Int64Array, file: str, unit: str = "line"
@@ -267,7 +267,7 @@ class LongTable:
         return self.dataset_and_candidates(name, first=first)[0]
 
     def dataset_and_candidates(self, name: str, *, first: int = 1) -> tuple[Dataset, Int64Array]:
-        """Return `dataset`, and the candidate of each row of the table, shape (rows,)."""
+        """Return the data set as `dataset` does, and the candidate of each row of the table, shape (rows,)."""
         lp, doc, seg_id, judge = (self._codes(key) for key in ("lp", "doc", "seg_id", "judge"))
         references, reference_texts = self._references()
         is_reference = self._truths()
@@ -370,7 +370,7 @@ class LongTable:
             self.problems.append((row, DataError(what(row), file=self.file, line=int(self.lines[row]))))
 
     def _take(self, column: str, rows: Int64Array) -> pd.Series:
-        """Return the texts of a column in some rows; a missing column is empty, or null if it may be unknown."""
+        """Return a column's texts in the given rows; a missing column is empty for sources and null otherwise."""
         if column not in self.columns:
             return pd.Series(["" if column == "source" else None] * len(rows), dtype=TEXT)
         values = self.columns[column].take(pa.array(rows))
@@ -409,7 +409,7 @@ class LongTable:
         return truth > 0
 
     def _errors(self, judge: Int64Array) -> list[tuple[int, MarkedError]]:
-        """Read the marked errors of each row from the column ``errors``, if it holds any, and remove it."""
+        """Read each row's marked errors from the column ``errors`` and drop that column, if it holds marked errors."""
         cells = self.columns.get("errors", pa.chunked_array([[]])).to_pylist()
         filled = [(row, cell) for row, cell in enumerate(cells) if cell not in (None, "")]
         if not filled or not all(has_errors(cell) or str(cell).lstrip().startswith("[") for _, cell in filled):
@@ -432,7 +432,7 @@ class LongTable:
         return errors
 
     def _ratings(self, output: Int64Array, before: Int64Array, judge: Int64Array) -> dict[str, Any]:
-        """Return the columns of ratings, with the number of the output in place of the candidate."""
+        """Return the columns of the table of ratings, with numbers of outputs in the column of candidates."""
         kinds = names.kinds_of([*self.columns])
         numbers = {kind: _numbers(self.columns[kind]) for kind in kinds}
         known = [*names.TEXT_COLUMNS, "reference"]
@@ -497,7 +497,7 @@ def _series(values: pa.Array | pa.ChunkedArray) -> pd.Series:
 
 
 def _encode(column: pa.ChunkedArray) -> tuple[Int64Array, pa.Array]:
-    """Return the index of each cell among the distinct values, -1 for null, and these values."""
+    """Return the index of each cell's value among the distinct values, -1 for null, and the distinct values."""
     encoded = distinct_values(column)
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     return codes, encoded.dictionary

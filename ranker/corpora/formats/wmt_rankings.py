@@ -38,7 +38,7 @@ _BLANK = -1
 
 @dataclass(frozen=True)
 class Ranking:
-    """One row: a judge's ranks of several outputs for one source; 1 is best."""
+    """A row of a rankings file: the ranks that a judge gave several outputs for one source; rank 1 is best."""
 
     line: int
     pair: str
@@ -186,7 +186,7 @@ class _Places:
         self.only: str | None = None
 
     def source(self, ranking: Ranking, file: str) -> int | None:
-        """Return the source of a row, None if the row is of another language pair."""
+        """Return the source that a ranking refers to, or None if its language pair is not in the data set."""
         pair = ranking.pair
         if self.pairs == {UNKNOWN_PAIR}:
             # a corpus that does not say its languages can be of one pair only

@@ -139,7 +139,7 @@ def records_of(dataset: Dataset) -> list[dict[str, Any]]:
 
 
 def _alignments(rows: pd.DataFrame) -> list[str | None]:
-    """Return the word alignment of each row, None if it has none; an empty list if no row has one."""
+    """Return each row's word alignment, None for rows without one; an empty list if the column is missing."""
     if ALIGNMENT not in rows:
         return []
     return [None if pd.isna(links) else links for links in rows[ALIGNMENT]]

@@ -53,7 +53,7 @@ def make_shards(
 
 
 def check_shards(shards: Shards) -> Iterator[Dataset]:
-    """Yield all shards one by one; refuse a shard with a wrong digest or wrong rows, and a repeated source."""
+    """Yield all shards one by one; refuse a wrong digest, a wrong number of rows and a repeated source."""
     keys = SourceKeys(shards.name)
     with notes_once():
         for number, shard in enumerate(shards.shards):

@@ -36,14 +36,14 @@ _OF_SOURCES = ("lp", SOURCE_LANGUAGE, TARGET_LANGUAGE, "doc", "seg_id", "source"
 
 
 class Part(NamedTuple):
-    """Consecutive sources of a corpus; `by_content` if they are told apart by their content, not by seg_id."""
+    """Consecutive sources of a corpus; `by_content` is true if they are identified by their content, not by seg_id."""
 
     dataset: Dataset
     by_content: bool = False
 
 
 def parts_of(data: str, rows: int) -> Iterator[Dataset]:
-    """Yield parts of whole sources and up to `rows` candidates, or one larger source, of a corpus by name or path."""
+    """Split a corpus, given by name or path, into parts of whole sources and up to `rows` candidates, or one source."""
     keys = SourceKeys(display_name(data))
     for part in _parts(data, rows):
         keys.add(part)
@@ -153,7 +153,7 @@ def _whole_sources(path: Path, file: str, rows: int) -> Iterator[pa.Table]:
 
 
 def _cut_at(table: pa.Table, rows: int) -> int:
-    """Number of rows in the first table: whole sources up to `rows` rows, or else the whole first source."""
+    """Return the number of rows to cut off first: whole sources up to `rows` rows, or else the whole first source."""
     changes = np.zeros(table.num_rows, dtype=bool)
     changes[0] = True
     for name in table.column_names:
@@ -170,7 +170,7 @@ def _cut_at(table: pa.Table, rows: int) -> int:
 
 
 class SourceKeys:
-    """Keys of all sources read, to detect repeated ones; one number each, so that millions fit into memory."""
+    """Hashes of all sources that were read, small enough to detect repeated sources among millions."""
 
     def __init__(self, file: str) -> None:
         self.file = file
