@@ -16,7 +16,7 @@ _STOPPING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if has
 
 
 def run() -> None:
-    """Run the command line and exit: with 128 plus the number of the signal, if one ends it, else as `cli.main.run`."""
+    """Run the command line and exit with the code of `cli.main.run`, or 128 plus the number of a fatal signal."""
     _open_closed_streams()
     # what the caller had set to be ignored, as nohup does, stays ignored
     early = [signum for signum in _STOPPING if signal.getsignal(signum) is signal.SIG_DFL]
@@ -60,13 +60,13 @@ def _say(number: int) -> None:
 
 
 def _end(number: int, _: FrameType | None) -> NoReturn:
-    """Exit at once, on a signal that comes before there is anything to clean up."""
+    """Exit at once on a signal that arrives before there is anything to clean up."""
     _say(number)
     os._exit(128 + number)
 
 
 def _stop(number: int, _: FrameType | None) -> NoReturn:
-    """Exit by an exception, so that temporary files are removed and child processes ended."""
+    """Turn a signal into an exception, so that temporary files are removed and child processes ended."""
     for signum in _STOPPING:
         signal.signal(signum, signal.SIG_IGN)
     _say(number)

@@ -21,21 +21,21 @@ _MANY_PAIRS, _PAIRS_OF_A_ROW = 30_000_000, 1000
 
 
 def offsets_of(lengths: npt.ArrayLike) -> Int64Array:
-    """Return the start of each row, and the end of the last, when rows of the given `lengths` are concatenated."""
+    """Return the start of each row, and the end of the last row, when rows of the given `lengths` are concatenated."""
     offsets = np.zeros(np.size(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
 
 
 def take_rows(offsets: Int64Array, rows: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return the positions of the values of `rows`, concatenated in the given order, and the offsets of those rows."""
+    """Return the positions of the values of `rows`, row after row, and the offsets of the rows among the positions."""
     lengths = np.diff(offsets)[rows]
     taken = offsets_of(lengths)
     return np.repeat(offsets[rows] - taken[:-1], lengths) + np.arange(taken[-1]), taken
 
 
 def pairs_in_blocks(offsets: npt.ArrayLike) -> tuple[Int64Array, Int64Array]:
-    """Return the first and second row of every pair within a block, smallest blocks first; refuse far too many."""
+    """Return the first and second rows of all pairs within blocks, smallest blocks first; refuse too many pairs."""
     starts = np.asarray(offsets, dtype=np.int64)
     sizes = np.diff(starts)
     count = int((sizes * (sizes - 1) // 2).sum())

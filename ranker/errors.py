@@ -27,7 +27,7 @@ class RankerError(Exception):
 
 
 class DataError(RankerError, ValueError):
-    """A corpus, or one of its files, that violates its format."""
+    """Raised for a corpus or file that violates its format."""
 
     def __init__(
         self, what: str, *, file: str | None = None, line: int | None = None, column: int | None = None
@@ -38,15 +38,15 @@ class DataError(RankerError, ValueError):
 
 
 class OptionError(RankerError, ValueError):
-    """An unknown name or option, or a value that an option does not allow."""
+    """Raised for an unknown name or option, or a value that an option does not allow."""
 
 
 class ModelError(RankerError, ValueError):
-    """A model file that is missing, damaged, of an unsupported version, or not a model at all."""
+    """Raised for a model file that is missing, damaged, of an unsupported version, or not a model at all."""
 
 
 class MissingError(RankerError, LookupError):
-    """Something that is not installed on this machine: a corpus, a parser, an optional package."""
+    """Raised if something is not installed on this machine, such as a corpus, a parser or an optional package."""
 
     def __str__(self) -> str:
         """Return the message, which may have several lines."""
@@ -54,11 +54,11 @@ class MissingError(RankerError, LookupError):
 
 
 class FetchError(RankerError, OSError):
-    """A file that cannot be fetched from its address, or differs from the expected one."""
+    """Raised for a file that cannot be fetched from its address, or differs from the expected file."""
 
 
 class ProcessError(RankerError, RuntimeError):
-    """An external program that failed, or did not end in time."""
+    """Raised for an external program that failed or did not end in time."""
 
 
 NOTES = logging.getLogger("ranker")
@@ -66,7 +66,7 @@ NOTES = logging.getLogger("ranker")
 
 
 def log_note(text: str, about: str | None = None) -> None:
-    """Log a note, after the name of the file or data set that it is `about`, escaped like the messages of errors."""
+    """Log a note, preceded by the name of the file or data set that it is `about`, escaped like error messages."""
     note = f"ranker: note: {about}: {text}" if about else f"ranker: note: {text}"
     NOTES.warning("%s", "\n".join(map(escaped, note.split("\n"))), stacklevel=2)
 
@@ -84,5 +84,5 @@ def counted(number: int, thing: str) -> str:
 
 
 def joined(names: Sequence[str]) -> str:
-    """Return names as they are listed in a sentence: ``a, b and c``."""
+    """Return names joined as a list within a sentence: ``a, b and c``."""
     return " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)

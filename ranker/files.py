@@ -89,7 +89,7 @@ def _printable(character: str) -> str:
 
 
 def display_name(path: str | Path) -> str:
-    """Return `path` as messages name it, on one line."""
+    """Return `path` on one line, in the form used in messages."""
     return "<stdin>" if str(path) == STDIN else printable(str(path))
 
 
@@ -113,7 +113,7 @@ def reading(name: str, expected: str = "") -> Iterator[None]:
 
 
 def check_no_device(path: str | Path) -> None:
-    """Refuse to read a device, which may never end."""
+    """Refuse a path to a device, because reading it may never end."""
     if Path(path).is_char_device() or Path(path).is_block_device():
         raise DataError("this is a device, expected a file", file=display_name(path))
 
@@ -127,7 +127,7 @@ def exists(path: str | Path) -> bool:
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """Read a file, or standard input for ``-``, and decompress it if its first bytes are those of gzip."""
+    """Read a file, or standard input for ``-``, and decompress the data if the first bytes are those of gzip."""
     name = display_name(path)
     if str(path) == STDIN and sys.stdin is None:
         raise DataError("standard input is closed, expected a corpus", file=name)
@@ -245,7 +245,7 @@ def _place(before: str, *, feeds: bool) -> tuple[int, int]:
 
 @contextmanager
 def replacing(path: str | Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
-    """Open a temporary binary file that replaces `path`, with that mode, if the block ends without an error."""
+    """Open a temporary binary file with permissions `mode`; it replaces `path` if the block ends without an error."""
     target = Path(path)
     check_target(target)
     try:
@@ -346,7 +346,7 @@ def _remove_if_left(path: Path) -> None:
 
 
 def check_target(path: str | Path) -> None:
-    """Raise a `DataError` if `path` cannot become a file, before anything is computed that would be written there."""
+    """Raise a `DataError` if `path` cannot be written as a file; for use before computing the content of the file."""
     target, name = Path(path), display_name(path)
     try:
         if not target.parent.is_dir():
@@ -360,7 +360,7 @@ def check_target(path: str | Path) -> None:
 
 
 def _is_database(path: Path) -> bool:
-    """True if a file is an SQLite database; not to be called by a process that has it open (see `collect.campaign`)."""
+    """True if a file is an SQLite database; not for a process that has the database open (see `collect.campaign`)."""
     with suppress(OSError), path.open("rb") as file:
         return file.read(len(_DATABASE)) == _DATABASE
     return False
@@ -395,7 +395,7 @@ def safe_join(folder: str | Path, *names: str) -> Path:
 
 
 def _gzip_bytes(raw: bytes) -> bytes:
-    """Compress `raw` with gzip so that equal input gives equal bytes, without time stamp or file name."""
+    """Compress `raw` with gzip, without time stamp or file name, so that equal inputs give equal bytes."""
     buffer = io.BytesIO()
     with gzip.GzipFile(fileobj=buffer, mode="wb", mtime=0, filename="", compresslevel=9) as stream:
         stream.write(raw)
@@ -440,7 +440,7 @@ def read_lines(path: str | Path, expected: int | None = None, like: str = "") ->
 
 
 def cache_directory() -> Path:
-    """Return ``$RANKER_CACHE``, or else ranker's folder in the platform's cache directory of the user."""
+    """Return ``$RANKER_CACHE``, or else ranker's folder in the user's cache directory."""
     chosen = os.environ.get("RANKER_CACHE")
     if chosen:
         return Path(chosen)

@@ -77,7 +77,7 @@ def open_brackets(text: str) -> tuple[str, str]:
 
 
 def _check_depth(text: str) -> None:
-    """Refuse brackets nested more than `DEEPEST` deep, which would take ever longer to evaluate."""
+    """Refuse brackets nested more than `DEEPEST` deep, because every level makes evaluation slower."""
     depth = 0
     for character in text:
         depth += (character == "[") - (character == "]")
@@ -160,7 +160,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _closing(text: str, at: int) -> int:
-    """Return the end of the brackets that open at `at`, with the column named after them; `at` if none open there."""
+    """Return the end of brackets opening at `at`, and of any column name after them; `at` if no bracket opens there."""
     if text[at : at + 1] != "[":
         return at
     depth = 0
@@ -212,7 +212,7 @@ def options_of(kind: Any) -> dict[str, dataclasses.Field[Any]]:
 
 
 def describe(instance: Any) -> str:
-    """Return the notation of a dataclass with a ``name``, with the options that differ from their defaults."""
+    """Return the notation of an instance: its ``name``, and the options that differ from their defaults."""
     changed = []
     for option, field in options_of(instance).items():
         value = getattr(instance, option)

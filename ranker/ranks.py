@@ -118,7 +118,7 @@ def _merge(values: FloatArray, offsets: Int64Array, order: Int64Array) -> None:
 
 
 def group_offsets(groups: npt.ArrayLike) -> tuple[Int64Array, Int64Array]:
-    """Return row positions, in a stable order, that make equal labels in `groups` adjacent; and the groups' offsets."""
+    """Return the stable order of rows that makes equal labels in `groups` adjacent, and the offsets of the groups."""
     labels = np.asarray(groups)
     _, codes = np.unique(labels, return_inverse=True)
     order = np.argsort(codes, kind="stable").astype(np.int64)

@@ -126,7 +126,7 @@ def apply_command(
 
 
 def _read(inputs: Input, target: list[Path] | None) -> tuple[Dataset, tuple[Path, Path] | None]:
-    """Return the data set, and the paths of the source and target files if it was read from these."""
+    """Return the data set, and the paths of the source and target files if the options name two such files."""
     if not inputs.data and not (inputs.source and target):
         raise OptionError("nothing to align: give --data CORPUS, or -s SOURCE -t TARGET")
     if target and len(target) > 1:
@@ -136,7 +136,7 @@ def _read(inputs: Input, target: list[Path] | None) -> tuple[Dataset, tuple[Path
 
 
 def _translations(dataset: Dataset, system: str | None, reference: int | None) -> tuple[list[str], list[str]]:
-    """Return source texts and their translations, row by row, of all systems, one system or one reference."""
+    """Return source texts and, row by row, their translations by all systems, by one system, or of one reference."""
     if reference is None:
         rows = dataset.candidates
         if system is not None:

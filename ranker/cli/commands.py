@@ -51,7 +51,7 @@ _DataArgument = Annotated[list[str] | None, Argument(help="Same as --data.", met
 
 
 def _after_command(annotation: Any) -> Any:
-    """Copy the annotation of a program-wide option for use by a command, hidden from the command's help."""
+    """Copy the annotation of a program-wide option for use after a command, hidden from the command's help."""
     kind, option = get_args(annotation)
     option = copy.copy(option)
     option.rich_help_panel = _PROGRAM
@@ -151,7 +151,7 @@ class Commands(typer.Typer):
 
 
 def _with_options(function: Callable[..., int | None], mode: int) -> Callable[..., int | None]:
-    """Return `function` with an option for each field of a record, and with the options that all commands share."""
+    """Wrap `function` as a command with an option for each field of its records, and the options all commands share."""
     signature = inspect.signature(function, eval_str=True)
     parameters: dict[str, inspect.Parameter] = {}
     records: dict[str, tuple[Any, dict[str, inspect.Parameter]]] = {}
@@ -202,7 +202,7 @@ def _with_options(function: Callable[..., int | None], mode: int) -> Callable[..
 
 
 def _fields(record: Any, without: Container[str]) -> dict[str, inspect.Parameter]:
-    """Return a parameter for each field of a record; options that are not given have the default of the field."""
+    """Return a parameter for each field of a record except those in `without`, with the default of the field."""
     hints = get_type_hints(record, include_extras=True)
     return {
         each.name: _option(each.name, hints[each.name], None if each.default is MISSING else each.default)
@@ -239,7 +239,7 @@ def _refuse_formats(targets: Path | list[Path] | None, choices: tuple[str, ...])
 
 
 def _form(option: str | None, as_json: bool, target: Path | None, choices: tuple[str, ...]) -> str | None:
-    """Return the format that the options or else the ending of the output file's name ask for; None for the default."""
+    """Return the format that the options, or else the output file's extension, select; None for the default."""
     if as_json:
         if option not in (None, "json"):
             raise OptionError(f"--json means --format json and conflicts with --format {option}: give one of them")

@@ -66,7 +66,7 @@ def compare(
 
 
 def _with_published(dataset: Dataset, paths: list[str], reference: str) -> tuple[Dataset, dict[str, FloatArray]]:
-    """Return the data set with one reference, and the metric scores in its directory; note which ones are left out."""
+    """Return the data set with one reference, and the published metric scores; print a note on incomplete scores."""
     from ranker.corpora.formats.mtme import has_published_scores, published_scores
     from ranker.corpora.own_references import only_references
 
@@ -81,7 +81,7 @@ def _with_published(dataset: Dataset, paths: list[str], reference: str) -> tuple
 
 
 def _metrics(texts: list[str]) -> dict[str, Scorer]:
-    """Return metrics by their notation as the user wrote it, or by their name if their scores are in a file."""
+    """Return metrics, keyed by the notation that the user wrote, or by name if the scores are read from a file."""
     from ranker.extractors.composed.external_scores import given_files
     from ranker.ranking.scorers import make_scorer
 
@@ -92,7 +92,7 @@ def _metrics(texts: list[str]) -> dict[str, Scorer]:
 
 
 def _named(models: list[Path]) -> dict[str, Path]:
-    """Return model paths by file name, or by path where several have the same file name."""
+    """Return model paths, keyed by file name, or by path where several models have the same file name."""
     names = [path.name for path in models]
     return {path.name if names.count(path.name) == 1 else str(path): path for path in models}
 

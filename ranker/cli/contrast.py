@@ -137,7 +137,7 @@ def command(
 
 
 def _shortened(result: SystemContrast, ngrams: int, segments: int) -> SystemContrast:
-    """Return the result with only as many n-grams and segments as tables show."""
+    """Return the result with only the first `ngrams` n-grams and `segments` segments of each system."""
     return replace(
         result,
         first_ngrams=result.first_ngrams[:ngrams],
@@ -148,7 +148,7 @@ def _shortened(result: SystemContrast, ngrams: int, segments: int) -> SystemCont
 
 
 def _data_and_systems(words: list[str], *, elsewhere: bool) -> tuple[list[str], tuple[str, str] | None]:
-    """Split the arguments into a data set, unless options name the data (`elsewhere`), and two systems or none."""
+    """Split arguments into a data set (none if `elsewhere`: options name it) and two systems (None if not given)."""
     data, names = ([], words) if elsewhere else (words[:1], words[1:])
     if len(names) not in (0, 2):
         expected = "SYSTEM SYSTEM before -d, -s, -r and -t" if elsewhere else "DATA SYSTEM SYSTEM"
@@ -222,7 +222,7 @@ def _headed(name: str) -> str:
 
 
 def _show_breakdown(breakdown: Breakdown, title: str, names: tuple[str, str]) -> None:
-    """Print a table of buckets; of many, only the documents that differ most or the most frequent parts of speech."""
+    """Print a table of buckets; if many, only the documents that differ most or the most frequent parts of speech."""
     buckets: Sequence[Bucket] = breakdown.buckets
     if len(buckets) > _ROWS and breakdown.subject in ("document", "part of speech"):
         by_size = breakdown.subject == "part of speech"

@@ -220,7 +220,7 @@ def _print_pairs(
 
 
 def _print_spans(dataset: Dataset, explained: Sequence[CandidateSpans], wrong: Sequence[str], signature: str) -> None:
-    """Print every candidate with its error spans in brackets, and below it the cost of each span."""
+    """Print every candidate with its error spans in brackets, followed by the cost of each span."""
     from ranker.evaluation.explanations.sources import source_facts
 
     before = None
@@ -256,7 +256,7 @@ def _fault_lines(fault: str | None) -> list[str]:
 
 
 def _parts(features: FeatureSet, by: By) -> dict[str, list[str]]:
-    """Return the feature columns that each line of a table adds up, by the name of the line."""
+    """Return the feature columns whose contributions each table line adds up, keyed by the name of the line."""
     if by == "feature":
         return {name: [name] for name in features.columns}
     if by == "extractor":

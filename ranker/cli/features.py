@@ -47,7 +47,7 @@ def command(
 
 
 def _groups() -> dict[str, list[list[dict[str, Any]]]]:
-    """Return, by heading, the rows for each extractor or feature set: its name first, then columns and options."""
+    """Return, for each heading, the table rows of each extractor or feature set: the name, then columns and options."""
     from typing import get_args
 
     from ranker import notation
@@ -92,7 +92,7 @@ def _chosen(groups: dict[str, list[list[dict[str, Any]]]], names: list[str]) -> 
 
 
 def _metric(extractor: Extractor) -> str:
-    """Return the table entry that says whether --metric takes an extractor."""
+    """Return the table entry that states whether an extractor can be given to --metric."""
     from ranker.extractors.base import FittedExtractor
 
     if extractor.fit_scope == "train" and not isinstance(extractor, FittedExtractor):

@@ -67,7 +67,7 @@ def command(
 
 
 def _tested(result: SystemsResult, largest: float, percent: bool) -> list[tuple[dict[str, Any], str]]:
-    """Return, for each language pair and system but the baseline, a row and its difference as text for people."""
+    """Return rows for each language pair and system except the baseline, each with the difference as text to print."""
     sign, figure = 1 if result.metrics[0].higher_is_better else -1, figures(result.metrics[0], percent)
     return [
         (

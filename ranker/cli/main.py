@@ -133,7 +133,7 @@ def _command_line() -> Any:
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 2 refused with one line on stderr, 3 a gate failed, 130 interrupted."""
+    """Run the command line and exit with 0, 2 (refused, a line on stderr), 3 (gate failed) or 130 (interrupted)."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     begin()
     if sys.stdout is None:
@@ -187,7 +187,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
 
 
 def _command_path(words: Sequence[str]) -> str:
-    """Return the full name of the command that a command line names, such as ``ranker data get``."""
+    """Return the full name of the command in a command line, such as ``ranker data get``."""
     path, command = "ranker", _command_line()
     for word in words:
         if not word.startswith("-"):
@@ -217,13 +217,13 @@ def _fail_without_memory(error: Exception) -> None:
 
 
 def _limit_of_memory() -> str:
-    """Return a phrase for messages that states this process's memory limit, empty if there is none."""
+    """Return a phrase for messages that states this process's memory limit, empty if there is no limit."""
     most = _address_space()
     return "" if most == math.inf else f" (limited to {most / 2**20:,.0f} MB by ulimit -v)"
 
 
 def _address_space() -> float:
-    """Limit on the address space of this process in bytes; infinite if there is none."""
+    """Return the limit on the address space of this process in bytes, infinite if there is no limit."""
     try:
         import resource
     except ImportError:

@@ -58,7 +58,7 @@ def _with_suggestion(message: str) -> str:
 
 
 def usage_message(error: Any, command: str) -> str:
-    """Return the message for a usage error of typer, reworded, followed by the command whose help to read."""
+    """Return the reworded message of a usage error that typer raised, with a pointer to the help of `command`."""
     text: str = error.format_message()
     path = error.ctx.command_path if error.ctx else ""
     for pattern, now in _MOVED:

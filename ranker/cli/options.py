@@ -163,7 +163,7 @@ def check_exclude_self(references_as_candidates: bool, exclude_self: bool) -> No
 
 
 def typed_options(context: typer.Context, without: Container[str]) -> dict[str, list[str]]:
-    """Return the parameters that were typed, but for those in `without`, each with its option; arguments have none."""
+    """Return the parameters that the user typed, except those in `without`, with their options; arguments have none."""
     options = {}
     for parameter in context.command.params:
         name, source = parameter.name or "", context.get_parameter_source(parameter.name or "")
@@ -343,7 +343,7 @@ class Input(Corpora):
             )
 
     def system(self, name: str) -> str:
-        """Return the name of the system whose translations are in the file `name`; if there is none, `name`."""
+        """Return the name of the system whose translations are in the file `name`; `name` if it is no such file."""
         from ranker.corpora.formats.system_names import system_files
 
         files = system_files(self.translations).items()
@@ -386,7 +386,7 @@ TextInput = Annotated[Input, OmitFields(["no_references"])]
 
 
 def unused_notes(corpora: Sequence[Dataset], kind: str) -> Iterator[str]:
-    """Yield a note on each corpus, if there are several, that has no judgements of `kind`."""
+    """Yield a note on each corpus without judgements of `kind`, unless it is the only corpus."""
     from ranker.corpora.judgements import Kind, kinds, rating_names
 
     used = Kind.parse(kind).name

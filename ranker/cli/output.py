@@ -98,7 +98,7 @@ def be_quiet(quiet: bool = True) -> None:
 
 
 def shows_progress() -> bool:
-    """True if progress is shown: stderr is a terminal, and progress is not unwanted."""
+    """True if progress is shown: stderr is a terminal, and progress is not suppressed."""
     return sys.stderr.isatty() and not _wanted.quiet
 
 
@@ -129,7 +129,7 @@ class _Shortened(logging.Formatter):
 
 
 def shortened(line: str) -> str:
-    """Return a message escaped to one line; if it is very long, without its middle."""
+    """Return a message escaped to one line, with its middle left out if it is very long."""
     line = escaped(line)
     return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 205]} ... {line[-200:]}"
 
@@ -140,7 +140,7 @@ def say_signatures(*signatures: str) -> None:
 
 
 def short_signature(signature: str) -> str:
-    """Return a signature with options replaced by digests, and without parts that follow from the others."""
+    """Return a signature with its options replaced by digests, and without the parts that follow from other parts."""
     head, *parts = signature.split("|sacrebleu", 1)[0].split("|")
     short_parts = [part for part in parts if part.partition(":")[0] not in _LONG_ONLY]
     return "|".join(_OPTIONS.sub(_digest, part) for part in (head, *short_parts))
@@ -151,23 +151,23 @@ def _digest(options: re.Match[str]) -> str:
 
 
 def say_progress(line: str) -> None:
-    """Print a line about progress on stderr, unless the user wants none."""
+    """Print a line about progress on stderr, unless progress is suppressed."""
     if not _wanted.quiet:
         say(line, err=True)
 
 
 def print_text(text: str) -> None:
-    """Print a text for programs unchanged, but with unprintable characters escaped if stdout is a terminal."""
+    """Print a text meant for programs unchanged, except that a terminal gets unprintable characters escaped."""
     typer.echo("\n".join(map(printable, text.split("\n"))) if sys.stdout.isatty() else text, nl=False)
 
 
 def print_note(note: str) -> None:
-    """Print a note on stderr, unless the user wants none."""
+    """Print a note on stderr, unless notes are suppressed."""
     say_progress(f"ranker: note: {note}")
 
 
 def note_with_result(notes: Iterable[str], rest: str) -> None:
-    """Keep notes to print before the result, never before an error; `rest` says where to read those over the limit."""
+    """Keep notes to print before the result, but not before an error; `rest` tells where to read further notes."""
     _wanted.notes.append((notes, rest))
 
 
@@ -213,7 +213,7 @@ def print_table(
 def _parts(
     rows: Sequence[Mapping[str, Any]], keys: Sequence[str], together: Sequence[str], width: int
 ) -> list[list[str]]:
-    """Return the columns of each part of a wide table: `keys`, and as many others as fit `width`, at least one."""
+    """Split a wide table's columns into parts: `keys` and as many other columns as fit `width`, at least one."""
     from rich.cells import cell_len
 
     widths = {name: max(cell_len(text) for text in [name, *(show(row[name]) for row in rows)]) for name in rows[0]}

@@ -16,7 +16,7 @@ HtmlOption = Annotated[
 
 
 def check_page(html: Path | None, plots: Path | None = None) -> None:
-    """Refuse, before anything is computed, options or a path with which no page could be written."""
+    """Refuse, before anything is computed, options or a path for which no page can be written."""
     if html is None:
         return
     from ranker.reports.drawing import require

@@ -62,7 +62,7 @@ def chosen(
     data: Input,
     read: Callable[[Sequence[Extractor]], Dataset] | None = None,
 ) -> tuple[Scorer, Dataset]:
-    """Return the scorer that the options name, by default the included ranker that suits the data, and the data.
+    """Return the scorer that the options name, or else the included ranker that suits the data; and the data.
 
     The options are checked before the data are read, by `read` if given.
     """
@@ -87,7 +87,7 @@ def supplied(scorers: Sequence[Scorer], given: list[str]) -> list[Scorer]:
 
 
 def files_for(extractors: Iterable[Extractor], given: list[str]) -> dict[str, str]:
-    """Return the files that --given names, by the names of the scores in them."""
+    """Return the files that --given names, keyed by the name of the scores that each file contains."""
     if not given:
         return {}
     from ranker.extractors.composed.external_scores import given_files
@@ -111,7 +111,7 @@ _MOST_MODELS = 5
 
 
 def suited_model(dataset: Dataset, besides: Sequence[str] = (), *, metrics: bool = True) -> str:
-    """Return the name of the included ranker that suits the data; print a note that names it and scorers `besides` it.
+    """Return the name of the included ranker that suits the data; print a note that this ranker and `besides` are used.
 
     Users who have just trained a model may expect it to be used: the note names models in the current folder, and
     ``--metric`` if the command takes `metrics`.
@@ -156,7 +156,7 @@ def print_notes(scorers: Iterable[Scorer], dataset: Dataset) -> None:
 
 
 def print_each(notes: Iterable[tuple[str, str]], scorers: int) -> None:
-    """Print notes, given as (scorer's name, note), each once, after the names unless it is about all of `scorers`."""
+    """Print each note of (scorer's name, note) pairs once, after the scorers' names unless all `scorers` have it."""
     named: dict[str, list[str]] = {}
     for name, note in notes:
         named.setdefault(note, []).append(name)
@@ -166,7 +166,7 @@ def print_each(notes: Iterable[tuple[str, str]], scorers: int) -> None:
 
 
 def print_tied(scorer: Scorer, dataset: Dataset, scores: FloatArray) -> None:
-    """Print a note if almost all candidates of a source have the same score."""
+    """Print a note if almost all pairs of candidates of a source have the same score."""
     from ranker.corpora.sanity import tied_scores
     from ranker.ranking.scorers import type_of
 
@@ -185,7 +185,7 @@ def given_scorers(
     by_default: bool = True,
     identical: bool = True,
 ) -> tuple[dict[str, Scorer], Dataset]:
-    """Return the scorers that the options name, or else the default ones, by name; and the data.
+    """Return the scorers that the options name, or else the default scorers, keyed by name; and the data.
 
     The options are checked before the data are read; with `systems`, each scorer is a `systems_scorer`. Data with
     preferences need no default scorers if `preferences` is set. Without `by_default`, options must name scorers.
@@ -211,7 +211,7 @@ def given_scorers(
 
 
 def _is_ready(metric: str, dataset: Dataset) -> bool:
-    """True if everything that a default metric needs is installed; otherwise a note names what is missing."""
+    """True if everything that a default metric needs is installed; otherwise print a note on what is missing."""
     import numpy as np
 
     from ranker.ranking.scorers import make_scorer

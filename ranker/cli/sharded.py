@@ -31,7 +31,7 @@ _MOST_NOTES = 5
 
 @dataclass(frozen=True)
 class ShardOptions:
-    """Options of a command that apply if its data are shards."""
+    """Options of a command that apply only to data in shards."""
 
     workers: Annotated[
         str | None,
@@ -88,7 +88,7 @@ class ShardOptions:
 def processed(
     shards: Shards, options: ShardOptions, named: NamedScorers, about: str, make: Callable[..., Made], *more: object
 ) -> Iterator[tuple[list[ShardResult], list[str]]]:
-    """Call `make` for every shard, print notes, and yield the results and signatures; an error if any shard fails.
+    """Call `make` for every shard, print notes, and yield results and signatures; raise an error if any shard fails.
 
     `make` is called with `named`, `more` and the shard; `about` distinguishes its results from those of other calls.
     """

@@ -102,7 +102,7 @@ class SystemOptions:
 
 
 def check_percent(percent: bool, form: str, html: Path | None = None) -> None:
-    """Refuse ``--percent`` if no output is for people."""
+    """Refuse ``--percent`` if neither a table nor an HTML report is written."""
     if percent and form not in _FOR_PEOPLE and html is None:
         raise OptionError(f"--percent applies to tables only; --format {form} contains fractions")
 
@@ -118,7 +118,7 @@ def titled(result: SystemsResult, comparison: SystemComparison, percent: bool) -
 
 
 def figures(metric: SystemsMetric, percent: bool) -> Callable[..., str]:
-    """Return the function that writes a metric's figures, with the scale and decimals that suit the metric."""
+    """Return the function that formats a metric's figures, with the scale and decimals that suit the metric."""
     scale = metric.scale(percent=percent)
     decimals = 2 if scale > 1 else ModelScore.decimals if metric.type == "ranker" else 4
     return partial(figure, scale=scale, decimals=decimals)

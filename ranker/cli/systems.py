@@ -214,7 +214,7 @@ def _print_systems(result: SystemsResult, lp: str, percent: bool) -> None:
 
 
 def _print_legend(result: SystemsResult, pairs: bool) -> None:
-    """Print the meanings of the tables' columns; without `pairs`, tables with several metrics have none for tests."""
+    """Print the meanings of the tables' columns, omitting tests if the tables show several metrics and no pairs."""
     settings, judged = result.settings, result.metrics[0].type == "preferences"
     counting = f"computed like {settings.parity}" if settings.parity else "two-sided"
     interval = f"95% {'Bayesian ' if judged else ''}bootstrap confidence interval over {settings.unit}s"
@@ -264,7 +264,7 @@ def _print_pairs(comparison: SystemComparison, title: str, figure: Callable[...,
 
 
 def _tested(each: ComparedSystem | SystemPair, figure: Callable[..., str], *, known: bool) -> dict[str, str]:
-    """Return a difference and its tests as text for people, with the share of people who agree if that is `known`."""
+    """Return a difference and its tests as text for people, with the share of people who agree if `known` is set."""
     row = {
         "difference": "baseline" if each.difference is None else figure(each.difference, "+"),
         "p": show(each.p),

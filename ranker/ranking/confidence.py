@@ -54,7 +54,7 @@ class JudgedPairs:
 
     @classmethod
     def of(cls, people: Judged) -> JudgedPairs:
-        """Return the judged pairs of preferences; for scores, every two candidates of a source with human scores."""
+        """Return the pairs of preferences or, for scores, all pairs of a source's candidates that have human scores."""
         if people.kind == PREFERENCES:
             table = people.dataset.preferences
             table = table[table["primary"].to_numpy(bool) & (table["relation"] != "-").to_numpy(bool)]

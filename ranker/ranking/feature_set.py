@@ -97,7 +97,7 @@ class FeatureSet:
         return ",".join(map(str, self.extractors))
 
     def signature(self) -> str:
-        """Return the extractors' signatures, or, for a declared set, its name with a digest of them."""
+        """Return the extractors' signatures or, for a declared set, its name with a digest of those signatures."""
         whole = ",".join(extractor.signature() for extractor in self.extractors)
         for file in feature_set_files().values():
             if len(file.extractors) == len(self.extractors) and str(FeatureSet.parse(file.name)) == str(self):
@@ -127,17 +127,17 @@ class FeatureSet:
 
     @property
     def names_files(self) -> bool:
-        """True if an extractor names a score file, which a model must not: it contains only names of scores."""
+        """True if an extractor names a score file; a model must not, because it contains only the names of scores."""
         return any(given_files(self.members).values())
 
     @property
     def pretraining_sources(self) -> UInt32Array:
-        """The `short_keys` of the judged sources on which extractors, such as encoders, were trained beforehand."""
+        """The `short_keys` of the judged sources on which extractors, such as encoders, were pre-trained."""
         keys = (part.pretraining_sources for part in self.members)
         return np.unique(np.concatenate([np.zeros(0, np.uint32), *(each for each in keys if each is not None)]))
 
     def with_files(self, files: Mapping[str, str]) -> FeatureSet:
-        """Return the feature set with files for its external scores, given by the names of the scores."""
+        """Return the feature set with external scores read from `files`, which are keyed by the names of the scores."""
         return FeatureSet(tuple(with_files(extractor, files) for extractor in self.extractors))
 
     def fit(self, dataset: Dataset) -> FeatureSet:
@@ -167,12 +167,12 @@ class FeatureSet:
         )
 
     def states(self) -> dict[str, dict[str, npt.NDArray[Any]]]:
-        """Return the learnt arrays of the extractors, by their position in the list."""
+        """Return the learnt arrays of each extractor that has any, keyed by its position in the list."""
         states = {f"extractor{index}": extractor.state() for index, extractor in enumerate(self.extractors)}
         return {name: state for name, state in states.items() if state}
 
     def with_states(self, states: Mapping[str, Mapping[str, npt.NDArray[Any]]]) -> FeatureSet:
-        """Return the feature set with the learnt arrays that `states` returned."""
+        """Return the feature set with learnt arrays in the form that the method `states` returns."""
         return FeatureSet(
             tuple(
                 extractor.with_state(states[f"extractor{index}"]) if f"extractor{index}" in states else extractor
@@ -227,11 +227,11 @@ class FeatureSet:
 
     @staticmethod
     def _cuts(dataset: Dataset) -> Int64Array:
-        """Return the sources at which to split `dataset` into parts of about `_PART` candidates."""
+        """Return the numbers of the sources at which to split `dataset` into parts of about `_PART` candidates."""
         return np.flatnonzero(np.diff(dataset.candidate_offsets[:-1] // _PART)) + 1
 
     def _matrix(self, dataset: Dataset, known: Sequence[FloatArray | None], used: BoolArray) -> FloatArray:
-        """Concatenate the columns of all extractors: `known` or computed now, 0 for extractors that are not `used`."""
+        """Concatenate the columns of all extractors, computed unless `known`, or 0 for extractors not `used`."""
         self.check_ready()
         if dataset.context is not dataset:
             dataset = with_given_scores(dataset, self.members)
@@ -264,7 +264,7 @@ class FeatureSet:
         return self._joined(others, parts)
 
     def _joined(self, dataset: Dataset, parts: Sequence[FloatArray]) -> FloatArray:
-        """Concatenate columns, and raise DataError for values that are not finite."""
+        """Concatenate columns; raise DataError if a value is not finite."""
         matrix = np.concatenate(parts, axis=1)
         bad = np.argwhere(~np.isfinite(matrix))
         if len(bad):
@@ -297,14 +297,14 @@ class FeatureSet:
 
 
 def context_for(extractor: Extractor, dataset: Dataset) -> tuple[Dataset, BoolArray | slice]:
-    """Return the data set to compute the columns of `dataset` on (it or its context) and the candidates' rows there."""
+    """Return `dataset`, or its context if `extractor` compares candidates, and the rows of `dataset` in it."""
     if dataset.context is dataset or not extractor.needs.other_candidates:
         return dataset, slice(None)
     return dataset.context, dataset.context_rows
 
 
 def _own_columns(extractor: Extractor, dataset: Dataset, ready: FloatArray | None = None) -> FloatArray:
-    """Compute an extractor's columns, unless `ready`: 0 where it lacks references, leave-one-out for references."""
+    """Return columns (`ready` or computed), 0 where references are lacking, leave-one-out for reference candidates."""
     if not extractor.needs.references:
         return _columns(extractor, dataset) if ready is None else ready
     has_reference = np.diff(dataset.reference_offsets) > 0
@@ -326,7 +326,7 @@ def _own_columns(extractor: Extractor, dataset: Dataset, ready: FloatArray | Non
 
 @view
 def _referenced(dataset: Dataset) -> Dataset:
-    """Return the sources that have a reference."""
+    """Return the data set with only the sources that have a reference."""
     return dataset.select_sources(np.diff(dataset.reference_offsets) > 0)
 
 

@@ -56,7 +56,7 @@ def default_model(dataset: Dataset) -> str:
 
 
 def standard_features(outputs: Dataset) -> tuple[str, tuple[str, ...]]:
-    """Return a standard feature set for training on judged outputs, and notes on the choice and features left out."""
+    """Return a standard feature set for training on judged outputs, with notes on the choice and omitted features."""
     if not len(outputs.references):
         return STANDARD_UNREFERENCED, (f"no references: using the feature set {STANDARD_UNREFERENCED}",)
     name, notes = STANDARD, []

@@ -251,7 +251,7 @@ class Ranker:
         )
 
     def judged_margins(self, dataset: Dataset) -> list[FloatArray]:
-        """Return, for each weight set, margin, outcome and weight of the judged pairs of sources not used in training.
+        """Return, for each weight set, margins, outcomes and weights of judged pairs of sources not used in training.
 
         Each array has the shape (3, pairs); its weights add up to 1.
         """
@@ -285,7 +285,7 @@ class Ranker:
         return {"confidence": probability(margin, slope, lapse), "likely_tie": np.asarray(margin) <= tie}
 
     def candidate_scores(self, candidates: Candidates) -> FloatArray:
-        """Return the scores that `score` returns as an array: one per row of a frame, else one per candidate."""
+        """Return the scores of `score` as an array, with a value for each row of a frame, else for each candidate."""
         return np.asarray(self.contributions(candidates).sum(axis=1))
 
     def score(self, candidates: Candidates) -> pd.DataFrame:
@@ -361,7 +361,7 @@ class Ranker:
         return frame.assign(**{name: ranking[name].to_numpy() for name in figures})
 
     def _checked(self, dataset: Dataset, compute: Callable[[Dataset], FloatArray], *, checks: bool) -> FloatArray:
-        """Compute values of candidates; with `checks`, log faulty outputs and give them no vote in consensus."""
+        """Compute values of candidates; with `checks`, log faulty outputs and exclude their votes from consensus."""
         if not checks:
             return compute(dataset)
         if note := fault_note(dataset):
@@ -369,7 +369,7 @@ class Ranker:
         return without_votes(dataset, self.feature_set.extractors, compute)
 
     def explain(self, candidates: Candidates, *, checks: bool = True) -> pd.DataFrame:
-        """Return the contributions of features to the scores by which `rank` ranks; they add up exactly to the scores.
+        """Return the contributions of features to the scores by which `rank` ranks; each score is exactly their sum.
 
         Accepts and refuses the same candidates as `score`.
 
@@ -393,7 +393,7 @@ class Ranker:
         return rows.frame_by_row(pd.concat([frame, features], axis=1))
 
     def _read(self, candidates: Candidates) -> CandidateRows:
-        """Read candidates with `candidate_rows`, and log the note on their scores, if there is one."""
+        """Read candidates with `candidate_rows`, and log the ranker's note on the scores, if there is a note."""
         rows = candidate_rows(candidates)
         note = self.note(drop_sole_references(rows.dataset))
         if note:
@@ -437,7 +437,7 @@ class Ranker:
         return join_notes([*notes, *self._given_notes(dataset)])
 
     def _given_notes(self, dataset: Dataset) -> list[str]:
-        """Return notes on external scores whose median is far from the scores in the training data."""
+        """Return notes on external scores whose median is far from their mean in the training data."""
         notes = []
         places = {column: place for place, column in enumerate(self.feature_set.columns)}
         for extractor in self.feature_set.extractors if len(dataset) else ():
@@ -465,7 +465,7 @@ class Ranker:
         return f"{where}: {advice}train one on translations in that language"
 
     def signature(self) -> str:
-        """Return one line with everything that changes the scores of this ranker."""
+        """Return one line that states everything that affects the scores of this ranker."""
         training = self._trained()
         parts = {
             "ranker": VERSION,
@@ -568,7 +568,7 @@ class Ranker:
         return ranker
 
     def with_files(self, files: Mapping[str, str]) -> Ranker:
-        """Return this ranker with files for its external scores, given by the names of the scores."""
+        """Return this ranker with external scores read from `files`, which are keyed by the names of the scores."""
         ranker = copy.copy(self)
         ranker.feature_set = self.feature_set.with_files(files)
         return ranker
@@ -634,7 +634,7 @@ class Ranker:
 
 
 def training_data(candidates: Candidates, kind: str) -> Dataset:
-    """Return the candidates to learn from, and log the note of `judgements_note`, which may refuse judgements."""
+    """Return the candidates to learn from; log a note if judgements run counter to chrF, or refuse such judgements."""
     dataset = drop_sole_references(candidate_rows(candidates).dataset)
     if note := judgements_note(dataset, kind):
         log_note(note)

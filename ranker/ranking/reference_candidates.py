@@ -22,7 +22,7 @@ from ranker.errors import DataError, counted, log_note
 
 @dataclass(frozen=True, eq=False)
 class ReferenceCandidates:
-    """Judged outputs, together with the references of their sources as candidates."""
+    """Judged outputs, and a data set that also has the references of their sources as candidates."""
 
     judged: Judged
     together: Dataset
@@ -30,7 +30,7 @@ class ReferenceCandidates:
 
     @classmethod
     def of(cls, dataset: Dataset, kind: str, *, exclude_self: bool = False) -> ReferenceCandidates:
-        """Add references of judged sources, in place of candidates that are references; notes count omissions."""
+        """Add references as candidates of judged sources, replacing candidates that are references; log omissions."""
         if kind == PREFERENCES:
             what = "references as candidates require scores of outputs, which preferences do not have"
             raise DataError(f"{what}: choose another kind of judgement, such as --kind win-rate", file=dataset.name)
@@ -76,7 +76,7 @@ class ReferenceCandidates:
 
 @view
 def leave_one_out(dataset: Dataset) -> Dataset:
-    """Return each reference as the candidate of a source with the other references, or with itself if alone."""
+    """Turn each reference into the candidate of a source with the other references, or with itself if it is alone."""
     texts = dataset.references["text"].tolist()
     alignments = dataset.references[ALIGNMENT].tolist() if ALIGNMENT in dataset.references else None
     offsets = dataset.reference_offsets.tolist()

@@ -63,11 +63,11 @@ class Scorer(ABC):
 
     @abstractmethod
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return the score of statistics of shape (..., k), shape (...)."""
+        """Compute scores, shape (...), from statistics, shape (..., k)."""
 
     @abstractmethod
     def signature(self, dataset: Dataset | None = None) -> str:
-        """Return one line with everything that changes the scores, of `dataset` if it is given."""
+        """Return one line that states everything that affects the scores, those of `dataset` if it is given."""
 
     @abstractmethod
     def note(self, dataset: Dataset) -> str | None:
@@ -76,7 +76,7 @@ class Scorer(ABC):
 
 @dataclass(frozen=True)
 class MetricScorer(Scorer):
-    """Scorer of a metric."""
+    """Scorer that computes a metric."""
 
     metric: Metric
 
@@ -113,7 +113,7 @@ class MetricScorer(Scorer):
         return statistics[chosen]
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return the metric's scores of statistics of shape (..., k), shape (...)."""
+        """Compute the metric's scores, shape (...), from statistics, shape (..., k)."""
         return checked(self.metric, "score", self.metric.score(statistics), np.shape(statistics)[:-1])
 
     def signature(self, dataset: Dataset | None = None) -> str:
@@ -164,20 +164,20 @@ class RankerScorer(Scorer):
         return mean_score(statistics)
 
     def signature(self, dataset: Dataset | None = None) -> str:
-        """Return the ranker's signature, with the features that are left out for systems."""
+        """Return the ranker's signature, with the names of the features that are left out for systems."""
         if self.whole is None:
             return self.ranker.signature()
         return f"{self.whole.signature()}|systems:without {self._left_out}"
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return the ranker's note, with the features that are left out for systems."""
+        """Return the ranker's note, with the names of the features that are left out for systems."""
         why = "comparing candidates with one another says nothing about a system"
         left_out = f"systems are scored without {self._left_out}: {why}" if self.whole else None
         return join_notes([left_out, self.ranker.note(dataset)])
 
     @property
     def _left_out(self) -> str:
-        """Names of the features that are left out for systems; empty if there are none."""
+        """Names of the features that are left out for systems; empty if no feature is left out."""
         whole = self.whole.feature_set.extractors if self.whole else ()
         missing = tuple(extractor for extractor in whole if extractor.needs.other_candidates)
         return ", ".join(short_names(missing, self.ranker.feature_set.extractors))
@@ -203,7 +203,7 @@ def make_scorer(metric: str | None, model: str | Path | None) -> Scorer:
 
 
 def with_files(scorer: Scorer, files: Mapping[str, str]) -> Scorer:
-    """Return the scorer with files for its external scores, given by the names of the scores."""
+    """Return the scorer with external scores read from `files`, which are keyed by the names of the scores."""
     if isinstance(scorer, RankerScorer):
         return RankerScorer(scorer.ranker.with_files(files), scorer.whole and scorer.whole.with_files(files))
     return MetricScorer(metric_with_files(scorer.metric, files)) if isinstance(scorer, MetricScorer) else scorer
@@ -238,7 +238,7 @@ def _no_evidence(what: str) -> OptionError:
 
 
 def type_of(scorer: Scorer) -> Literal["metric", "ranker"]:
-    """Type of the scorer as results state it."""
+    """Return the type of a scorer."""
     return "ranker" if isinstance(scorer, RankerScorer) else "metric"
 
 
@@ -283,7 +283,7 @@ def score_details(scorer: Scorer, statistics: npt.ArrayLike) -> dict[str, FloatA
 def certainty_of(
     scorer: Scorer, dataset: Dataset, source: npt.ArrayLike, margin: npt.ArrayLike
 ) -> dict[str, FloatArray | BoolArray]:
-    """Return ranking columns for margins between two candidates: confidence and likely ties; empty if unknown.
+    """Return columns of confidence and likely ties for score margins between two candidates; empty if unknown.
 
     ``confidence``: the probability that people who prefer one of the two prefer the better one; NaN where unknown.
     ``likely_tie``: true if people would probably call them equal.
@@ -292,7 +292,7 @@ def certainty_of(
 
 
 def learnt_kinds(scorer: Scorer) -> tuple[str, ...]:
-    """Kinds of human judgement that a scorer was trained on; empty for metrics."""
+    """Return the kinds of human judgement that a scorer was trained on; empty for metrics."""
     training = scorer.ranker.training if isinstance(scorer, RankerScorer) else None
     return (training.kind,) if training else ()
 
@@ -305,7 +305,7 @@ def learnt_from(scorer: Scorer, dataset: Dataset) -> BoolArray:
 
 
 def trained_on(scorer: Scorer, dataset: Dataset) -> str | None:
-    """Phrase, to follow the scorer's name, on the share of `dataset`'s sources that it was trained on; None if none."""
+    """Return a phrase for notes, such as "was trained on all sources of NAME"; None if trained on no source."""
     known = learnt_from(scorer, dataset)[np.unique(dataset.candidate_source)]
     if not known.any():
         return None
@@ -315,19 +315,19 @@ def trained_on(scorer: Scorer, dataset: Dataset) -> str | None:
 
 
 def result_head(scorer: Scorer, dataset: Dataset | None = None) -> str:
-    """Beginning of a result's signature: the package's version and the scorer."""
+    """Return the beginning of a result's signature: the package's version and the scorer's signature."""
     signature = scorer.signature(dataset)
     return signature if type_of(scorer) == "ranker" else make_signature({"ranker": VERSION}, f"metric:{signature}")
 
 
 def fallback(scorer: Scorer, dataset: Dataset) -> tuple[str, ...]:
-    """Signature part "fallback", if a ranker lacks some features for any of the scores; else empty."""
+    """Return the signature part "fallback" if a ranker lacks features for some of the scores; else an empty tuple."""
     partial = isinstance(scorer, RankerScorer) and scorer.ranker.weight_sets.note(dataset)
     return ("fallback",) if partial else ()
 
 
 def sacrebleu_part(scorer: Scorer, dataset: Dataset, levels: Sequence[str]) -> str:
-    """Signature part with sacreBLEU's signature, or those of each level if they differ; empty if it has none.
+    """Return the signature part with sacreBLEU's signature (one per level if they differ); empty if there is none.
 
     A document or system that consists of one segment is scored like a segment.
     """
@@ -346,7 +346,7 @@ def sacrebleu_part(scorer: Scorer, dataset: Dataset, levels: Sequence[str]) -> s
 
 @view
 def _of_one_segment(dataset: Dataset, *, documents: bool) -> set[bool]:
-    """Return {True} if every system (or document) has one segment, {False} if none has just one, both if some have."""
+    """Return {True} if every system (or document) has one segment, {False} if no system has just one, else both."""
     columns = {
         "lp": source_language_pairs(dataset),
         "doc": dataset.sources["doc"].to_numpy(object) if documents else "",

@@ -59,7 +59,7 @@ class Settings:
             raise OptionError(f"seed={self.seed!r}: expected a whole number from 0 to 4294967295")
 
     def document(self) -> dict[str, Any]:
-        """Return the settings as JSON values, which `read` takes back."""
+        """Return the settings as JSON values; `read` is the inverse."""
         fields = dataclasses.asdict(self)
         if not self.references_as_candidates:
             del fields["exclude_self"]

@@ -91,7 +91,7 @@ class TrainingTable:
     def with_features(
         self, features: FeatureSet, parent: ParentModel | None = None
     ) -> tuple[FeatureSet, TrainingTable]:
-        """Fit `features`, unless a `parent` has fitted them; return them, and the table with their columns."""
+        """Return fitted features and the table with their columns; with a `parent`, `features` are fitted already."""
         added = self.added
         dataset = added.outputs if added else self.dataset
         main_weight_set = 0
@@ -113,7 +113,7 @@ class TrainingTable:
 
     @property
     def group(self) -> Int64Array:
-        """Number of every candidate's source."""
+        """Source number of each candidate."""
         return self.dataset.candidate_source
 
     @functools.cached_property
@@ -138,7 +138,7 @@ class TrainingTable:
 
     @property
     def sources(self) -> Int64Array:
-        """Sources that have a pair to learn from, sorted."""
+        """Sorted numbers of the sources that have a pair to learn from."""
         if self.pairs is not None:
             return np.unique(self.group[self.pairs.better])
         assert self.target is not None
@@ -148,11 +148,11 @@ class TrainingTable:
 
     @property
     def blocks(self) -> Int64Array:
-        """Numbers (see `block`) of the texts of sources that have a pair to learn from, sorted."""
+        """Sorted numbers (see `block`) of the texts of sources that have a pair to learn from."""
         return np.unique(self.block[np.isin(self.group, self.sources)])
 
     def take(self, rows: BoolArray) -> TrainingTable:
-        """Return the table of the candidates in the mask `rows`, which must select whole sources."""
+        """Return the table of the candidates that the mask `rows` selects; it must select whole sources."""
         pairs = self.pairs
         if pairs is not None:
             code, mask = np.cumsum(rows) - 1, rows[pairs.better] & rows[pairs.worse]
@@ -179,7 +179,7 @@ class TrainingTable:
         origin: FloatArray | None = None,
         signs: FloatArray | None = None,
     ) -> FittedWeights:
-        """Fit the ranking SVM to `columns`, by default the table's, near the weights `origin` or with these `signs`."""
+        """Fit the ranking SVM to `columns` (default: the table's), near the weights `origin` or with given `signs`."""
         from ranker.learning.svm.fitting import Fitting
         from ranker.learning.svm.judgements import Grades, checked_preferences, group_codes
 
@@ -216,7 +216,7 @@ class ParentModel:
         return self.weight_sets.weights
 
     def document(self) -> dict[str, Any]:
-        """Return the name and weights of the parent model as JSON values, which `read` takes back."""
+        """Return the name and weights of the parent model as JSON values; `read` is the inverse."""
         sets = self.weight_sets
         return {"name": self.name, "by_language": sets.by_language, "weights": sets.document()}
 
@@ -245,7 +245,7 @@ def read_weights(
 def learn_weights(
     table: TrainingTable, features: FeatureSet, settings: Settings, parent: ParentModel | None = None, *, data_hash: str
 ) -> tuple[WeightSets, Training, str | None]:
-    """Learn the weights of every set, near a `parent`'s if given; return them, the record of training, and a note."""
+    """Learn the weights of every set, near those of `parent` if given; return weights, record of training and note."""
     languages = "+".join(sorted(set(target_languages(table.dataset)) - {""})) or None
     sets = parent.weight_sets if parent else WeightSets.of(features, by_language=languages == ENGLISH)
     base = parent.name if parent else None
@@ -293,7 +293,7 @@ def learn_weights(
 
 
 def _few_sources(table: TrainingTable, fitted: FittedWeights) -> str | None:
-    """Return a note if cross-validation chose the smallest C because the sources are few for so many features."""
+    """Return a note if cross-validation chose the smallest C and there are few sources for the number of features."""
     sources, features = len(table.blocks), len(fitted.coef)
     if fitted.cv_results["C"][0] < fitted.C or sources >= SOURCES_PER_FEATURE * features:
         return None
@@ -306,7 +306,7 @@ def _few_sources(table: TrainingTable, fitted: FittedWeights) -> str | None:
 
 
 def _chosen(table: TrainingTable, fitted: FittedWeights, base: str) -> tuple[float, str]:
-    """Return the gain in agreement from the C that cross-validation chose, and a note on it."""
+    """Return the gain in agreement over `base` from the C that cross-validation chose, and a note on the result."""
     agreement = fitted.cv_results["mean_test_score"]
     before, after = float(agreement[0]), float(agreement[np.argmax(fitted.cv_results["C"] == fitted.C)])
     held_out = f"the held-out judgements of {counted(len(table.sources), 'source')}"

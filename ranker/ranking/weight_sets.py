@@ -24,7 +24,7 @@ LARGEST = 1e100
 
 @dataclass(frozen=True, eq=False)
 class AvailableInputs:
-    """Inputs for extractors: each source's references, candidates and language, and the number of all references."""
+    """Inputs for extractors: references, candidates and language of each source, and the total number of references."""
 
     has_reference: BoolArray
     candidates: Int64Array
@@ -45,7 +45,7 @@ class AvailableInputs:
 
 @view
 def available_inputs(dataset: Dataset) -> AvailableInputs:
-    """Inputs that `dataset` offers extractors; of candidates that are references, one counts if there are no others."""
+    """Return the inputs in `dataset`; a source with only references as candidates counts as having one candidate."""
     dataset = dataset.context
     voting = ~dataset.is_reference
     candidates = np.bincount(dataset.candidate_source[voting], minlength=len(dataset.sources))
@@ -63,7 +63,7 @@ def usable(extractors: Sequence[Extractor], dataset: Dataset) -> BoolArray:
 
 
 def usable_sets(extractors: Sequence[Extractor], *, by_language: bool = False) -> BoolArray:
-    """Return masks of the sets of extractors that a source may allow, largest first, shape (sets, extractors)."""
+    """Return masks of sets of extractors that may be usable for a source, largest first, shape (sets, extractors)."""
     needs = [extractor.needs for extractor in extractors]
     plenty = 1 + max(max(each.references, each.candidates) for each in needs)
     references = {plenty, 0, *(each.references - 1 for each in needs if each.references)}
@@ -86,7 +86,7 @@ def usable_sets(extractors: Sequence[Extractor], *, by_language: bool = False) -
 
 @dataclass(frozen=True, eq=False)
 class WeightSets:
-    """Sets of weights of the same columns, learnt with all extractors and without those that may be unusable."""
+    """Weights of the same columns: one set for all extractors, and one for each selection that a source may allow."""
 
     extractors: tuple[Extractor, ...]
     used: BoolArray
@@ -100,14 +100,14 @@ class WeightSets:
         return cls(features.extractors, used, np.zeros((len(used), len(features.columns))), by_language)
 
     def learn(self, learn: Callable[[int], FloatArray]) -> WeightSets:
-        """Return the same sets with the weights that `learn` returns, called with the number of each set."""
+        """Return these sets with new weights; `learn` is called with the number of each set and returns its weights."""
         weights = np.zeros(self.weights.shape)
         for place, columns in enumerate(self.columns):
             weights[place, columns] = learn(place)
         return replace(self, weights=weights)
 
     def restricted_to(self, chosen: BoolArray) -> WeightSets | None:
-        """Return the sets that use only `chosen` extractors, not fluency and length alone; None if there are none."""
+        """Return the sets that use only `chosen` extractors, and not just fluency or length; None if no set is left."""
         evidence = chosen & self._evidence
         sets = ~self.used[:, ~chosen].any(axis=1) & self.used[:, evidence].any(axis=1)
         if not sets.any():
@@ -129,7 +129,7 @@ class WeightSets:
         return FeatureSet(self.extractors).columns_of(self.used)
 
     def without(self, place: int) -> tuple[Extractor, ...]:
-        """Return the extractors that the set number `place` does not use."""
+        """Return the extractors that the weight set with the number `place` does not use."""
         return tuple(extractor for extractor, used in zip(self.extractors, self.used[place], strict=True) if not used)
 
     @property
@@ -161,7 +161,7 @@ class WeightSets:
         return np.where(lost, NONE, fits.argmax(axis=1))
 
     def _fits(self, enough: BoolArray) -> BoolArray:
-        """True for sets whose extractors are all marked in `enough`, (sources, extractors), shape (sources, sets).
+        """True for sets whose extractors are all in the mask `enough` (sources, extractors), shape (sources, sets).
 
         Sets with only fluency and length count only if no set has other extractors.
         """
@@ -169,16 +169,16 @@ class WeightSets:
         return np.asarray((enough[:, np.newaxis] | ~self.used).all(axis=2) & evident)
 
     def used_by(self, dataset: Dataset) -> BoolArray:
-        """True for the extractors that score each source, shape (sources, extractors); raises like `choose`."""
+        """True for the extractors that score each source, shape (sources, extractors); see `choose` for errors."""
         place = self.choose(dataset)
         return np.asarray(self.used[place] & (place[:, np.newaxis] != NONE))
 
     def used_in(self, dataset: Dataset) -> BoolArray:
-        """True for extractors that contribute to the scores of `dataset`, shape (extractors,); raises like `choose`."""
+        """True for extractors that contribute to scores of `dataset`, shape (extractors,); see `choose` for errors."""
         return np.asarray(self.used_by(dataset).any(axis=0))
 
     def commonest(self, dataset: Dataset, sources: Int64Array) -> int:
-        """Return the number of the set that scores most of the `sources` (their numbers); raises like `choose`."""
+        """Return the number of the set that scores most of the sources numbered `sources`; see `choose` for errors."""
         place = self.choose(dataset)[sources]
         return int(np.bincount(place[place != NONE], minlength=len(self.used)).argmax())
 
@@ -187,12 +187,12 @@ class WeightSets:
         return self.of_sources(dataset)[dataset.candidate_source]
 
     def of_sources(self, dataset: Dataset) -> FloatArray:
-        """Return the weights that score each source, shape (sources, columns); raises like `choose`."""
+        """Return the weights that score each source, shape (sources, columns); see `choose` for errors."""
         place = self.choose(dataset)
         return np.asarray(np.where(place[:, np.newaxis] == NONE, 0.0, self.weights[place]))
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return a note in one line on sources that are not scored by all extractors, with the reasons, or None."""
+        """Return a one-line note on sources not scored by all extractors, with the reasons; None for no such source."""
         scorable = _scored(dataset)
         place = np.where(scorable, self.choose(dataset), 0)
         inputs = available_inputs(dataset)
@@ -212,7 +212,7 @@ class WeightSets:
         return bool((self.used & needy).any(axis=1).all())
 
     def document(self) -> list[dict[str, Any]]:
-        """Return the sets as JSON values, which `read` takes back."""
+        """Return the sets as JSON values; `read` is the inverse."""
         return [
             {"without": [str(extractor) for extractor in self.without(place)], "weights": weights.tolist()}
             for place, weights in enumerate(self.weights)
@@ -253,7 +253,7 @@ class WeightSets:
 def _reasons(
     dataset: Dataset, inputs: AvailableInputs, missing: tuple[Extractor, ...], rows: BoolArray, size: int
 ) -> list[str]:
-    """Return the reasons why `missing` extractors cannot be used in sources of the mask `rows`, of `size` in all."""
+    """Return the reasons why the sources in the mask `rows`, out of `size` sources, cannot use `missing` extractors."""
     referenced, english = inputs.has_reference[rows].any(), inputs.english[rows].any()
     fewest = max(extractor.needs.candidates for extractor in missing)
     lacking = []
@@ -271,7 +271,7 @@ def _reasons(
 
 
 def _scored(dataset: Dataset) -> BoolArray:
-    """True for sources with candidates; True for all sources of a data set whose candidates are yet to come."""
+    """True for sources with candidates; for all sources if the data set has no candidates yet."""
     return np.asarray(np.diff(dataset.candidate_offsets) > 0) | (not len(dataset.context))
 
 
@@ -284,5 +284,5 @@ def short_names(extractors: tuple[Extractor, ...], others: tuple[Extractor, ...]
 
 
 def _name(extractor: Extractor) -> str:
-    """Return the extractor's name, without the column if it is a single column of another extractor."""
+    """Return the name of an extractor, without the column if it computes a single column of another extractor."""
     return extractor.name.partition(".")[0]

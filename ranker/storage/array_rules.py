@@ -65,7 +65,7 @@ def check_arrays(arrays: Mapping[str, npt.NDArray[Any]], schema: Schema, what: s
 
 
 def _values_problem(array: npt.NDArray[Any], rule: ArrayRule, sizes: Mapping[str, int]) -> str:
-    """Return a description of an array's invalid values, or an empty string if all are valid."""
+    """Return a description of an array's invalid values, or an empty string if all values are valid."""
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         return "contains a value that is not finite"
     if rule.offsets_into is not None:

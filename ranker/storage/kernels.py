@@ -59,7 +59,7 @@ _seen: Counter[int] = Counter()
 
 
 def source_of(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the Python function that a kernel is compiled from, to call it with other types of arguments."""
+    """Return the Python function that a kernel is compiled from, for calls with other types of arguments."""
     function: Callable[..., Any] = cast(Any, kernel).py_func
     return function
 
@@ -87,7 +87,7 @@ class Kernel(CPUDispatcher):
     _cache: Any
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the compiled function or the plain one."""
+        """Call the compiled function or the plain Python function."""
         if _state.plain:
             return self._without_kernels(*arguments)
         if (self.overloads and _mode != "plain") or not self._stays_plain(arguments):
@@ -206,7 +206,7 @@ class Kernel(CPUDispatcher):
 
 
 def _add_function(digest: Any, function: Any, seen: set[int]) -> None:
-    """Update a digest with everything that numba compiles for a function: its code and the values of its names."""
+    """Update a digest with everything that numba compiles into a function: its code and the values of global names."""
     python = getattr(function, "py_func", function)
     if id(python) in seen:
         return
@@ -236,7 +236,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _values(names: Sequence[str], known: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the values of global names and of attributes of modules, as far as numba compiles them."""
+    """Yield the values of global names and module attributes, except those of NumPy and `math`."""
     for name in names:
         value = known.get(name)
         if not isinstance(value, ModuleType):
@@ -246,7 +246,7 @@ def _values(names: Sequence[str], known: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _with_names(function: Any, names: dict[str, Any]) -> Any:
-    """Copy a function and give the copy other globals."""
+    """Copy a function, with `names` as the globals of the copy."""
     copied = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
     copied.__kwdefaults__ = function.__kwdefaults__
     return copied
@@ -323,7 +323,7 @@ def compiled() -> int:
 
 @contextmanager
 def using(mode: Mode) -> Iterator[None]:
-    """Run all kernels inside the ``with`` block in `mode`, counting the elements that they process from 0 there."""
+    """Run all kernels inside the ``with`` block in `mode`, with the counts of processed elements reset to 0."""
     global _mode, _seen
     before, (_mode, _seen) = (_mode, _seen), (mode, Counter())
     try:

@@ -74,7 +74,7 @@ class StoredModel:
 
 
 def array_digest(name: str, array: npt.NDArray[Any]) -> str:
-    """Return the SHA-256 of an array: of its name, type, shape and values, in little-endian C order."""
+    """Return the SHA-256 of an array's name, type, shape and values, in little-endian C order."""
     little = array.dtype.newbyteorder("<")
     digest = hashlib.sha256(json.dumps([name, little.str, array.shape]).encode() + b"\n")
     digest.update(np.ascontiguousarray(array, dtype=little).reshape(-1).view(np.uint8).data)
@@ -101,7 +101,7 @@ def write_model(path: str | Path, stored: StoredModel, card: str) -> None:
 
 
 def check_target(path: Path) -> None:
-    """Refuse a path to which a model cannot be written, or where it would replace something other than a model."""
+    """Refuse a path to which a model cannot be written, or at which something other than a model would be replaced."""
     try:
         if path.is_dir():
             raise ModelError(f"{path}: is a directory, expected the name of a model file")
@@ -257,7 +257,7 @@ def array_of(raw: bytes) -> npt.NDArray[Any]:
 
 
 class _SizeBudget:
-    """Number of bytes to which the rest of a model may unpack."""
+    """Limit on the number of bytes to which the rest of a model may unpack."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -297,7 +297,7 @@ class _Files:
         self.path, self.room = path, _SizeBudget(path)
 
     def read(self, *names: str, most: int = _LARGEST) -> dict[str, bytes]:
-        """Return the contents of files by name, leaving out missing files; refuse files of more than `most` bytes."""
+        """Return the contents of files by name, without missing files; refuse files of more than `most` bytes."""
         path = self.path
         try:
             if path.is_dir():

@@ -95,7 +95,7 @@ def parse_json(text: str, file: str, *, most: int = MOST_CHARACTERS) -> Any:
 
 
 def _check_depth(value: Any, file: str) -> None:
-    """Refuse a document too deeply nested for recursive code."""
+    """Refuse a document that is nested too deeply for recursive code."""
     level = [value]
     for _ in range(_DEEPEST):
         parts = [container.values() if isinstance(container, dict) else container for container in level]

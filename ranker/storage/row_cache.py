@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class RowCache:
-    """Cache on disk of rows of bytes, each under a name; a context manager."""
+    """Context manager for a cache on disk that keeps rows of bytes, each under a name."""
 
     def __init__(self, subject: str, name: str) -> None:
         self.subject = subject
@@ -60,7 +60,7 @@ class RowCache:
         return cached
 
     def keep(self, rows: Mapping[bytes, bytes]) -> None:
-        """Write rows, replacing existing ones; unless the disk is full they are on disk when this returns."""
+        """Write rows, replacing cached rows of the same names; on return they are on disk, unless writing failed."""
         packed = [(name, _check(name, row) + row) for name, row in rows.items()]
 
         def write(connection: sqlite3.Connection) -> None:
@@ -90,7 +90,7 @@ class RowCache:
             self._connection = None
 
     def _try(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
-        """Return the result of `work`, or None if the file cannot be used."""
+        """Return the result of `work` on the database, or None if the cache file cannot be used."""
         if self._connection is None:
             return None
         try:
