@@ -33,7 +33,7 @@ def copies(texts: PairedTexts) -> Iterator[tuple[int, str]]:
 
 
 def mixed(texts: PairedTexts, least: float = _SHARE) -> Iterator[tuple[int, str]]:
-    """Yield the outputs of which one run, at least the share `least`, is copied but would change in a translation."""
+    """Yield the outputs in which a run of words, at least the share `least`, is copied but should be translated."""
     starts, lengths, rows = texts.copied_runs
     size = np.diff(texts.words[1])
     long = (
@@ -57,7 +57,7 @@ def mixed(texts: PairedTexts, least: float = _SHARE) -> Iterator[tuple[int, str]
 
 
 def _unquoted(words: str, source: str) -> str:
-    """Remove addresses and quotations found in the source, which a translation may keep, from words copied from it."""
+    """Remove the source's addresses and quotations, which a translation may keep, from words copied from the source."""
     for quoted in dict.fromkeys((*_QUOTED.findall(source), *filter(_ADDRESS.search, source.split()))):
         kept = " ".join(re.findall(r"[^\W_]+", quoted))
         words = "" if words.lower() in kept.lower() else re.sub(re.escape(kept), "", words, flags=re.IGNORECASE)
@@ -65,7 +65,7 @@ def _unquoted(words: str, source: str) -> str:
 
 
 def taken_over(texts: PairedTexts, row: int) -> bool:
-    """True if at least two thirds of an output are copied from its source, in parts that a translation would keep."""
+    """True if at least two thirds of an output is copied source text that a translation would keep."""
     source, output = texts.sources[texts.source[row]].as_py(), texts.own[row].as_py()
     words, of_source = _WORDS.findall(output), {*_WORDS.findall(source.lower())}
     shared = [word for word in words if word.lower() in of_source]

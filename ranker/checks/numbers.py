@@ -34,7 +34,7 @@ def numbers(text: str) -> Counter[str]:
 def unmatched(
     source: str, own: str, wanted: Counter[str], given: Counter[str], languages: tuple[str, str]
 ) -> tuple[list[str], list[str]]:
-    """Return the numbers of a source that its output lacks in any notation, and those that only the output has."""
+    """Return the source's numbers that its output lacks in any notation, and the output's numbers not in the source."""
     if not wanted - given:
         return [], []
     scaled, clock = (_has(name, source, own) for name in ("scale", "clock"))
@@ -87,7 +87,7 @@ def _han_value(numeral: str) -> int:
 
 @functools.cache
 def _word_patterns(language: str) -> list[tuple[str, re.Pattern[str]]]:
-    """Return pairs of a number from 1 to 100 and a pattern of its word, which for 21 to 99 is that of the tens."""
+    """Return pairs of a number from 1 to 100 and a pattern of its word; 21 to 99 have the pattern of their tens."""
     words = tables()["number_words"].get(language, "").split()
     named = dict(zip([*range(1, 21), *range(30, 101, 10)], words, strict=False))
     patterns = {value: re.compile(rf"(?i)(?<!\w)(?:{word})") for value, word in named.items()}

@@ -205,7 +205,7 @@ def _refusal(texts: PairedTexts) -> Failures:
 
 
 def repetition(texts: PairedTexts, least: float = 0.0) -> Failures:
-    """Yield the outputs in which at least the share `least` is immediately repeated words."""
+    """Yield the outputs in which immediately repeated words make up at least the share `least`."""
     codes, offsets, vocabulary = texts.words[0], texts.words[1], [*texts.words[2]]
     text = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     shown: dict[int, str] = {}
@@ -278,7 +278,7 @@ def _compared(
     differ: Callable[..., tuple[list[str], list[str]]],
     fails: Callable[..., bool] = lambda *_: True,
 ) -> Failures:
-    """Yield the outputs that lack items of their source and references, or have items that neither of these has."""
+    """Yield the outputs that lack items found in both their source and references, or have items found in neither."""
     found = lru_cache(maxsize=100_000)(find)
     for row, source, own, references in texts.beside(suspect):
         languages = texts.pair(row)

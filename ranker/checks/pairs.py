@@ -22,7 +22,7 @@ _SHARED = 0.34
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """For each source: its language, its outputs' language ("" if unknown), and True if translations are expected."""
+    """Languages of each source and of its outputs ("" if unknown), and True where translations are expected."""
 
     source: npt.NDArray[np.object_]
     target: npt.NDArray[np.object_]

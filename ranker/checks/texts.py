@@ -62,7 +62,7 @@ class Texts:
         self.outputs = ~dataset.is_reference
 
     def of_references(self, flags: BoolArray) -> BoolArray:
-        """Combine flags of references by source: True where any reference of a source is, shape (sources, ...)."""
+        """Return flags by source, True where any reference of the source is flagged, shape (sources, ...)."""
         sums = np.concatenate([np.zeros((1, *flags.shape[1:]), np.int64), np.cumsum(flags, axis=0)])[self.slots]
         return np.asarray(np.diff(sums, axis=0) > 0)
 
@@ -114,7 +114,7 @@ class Texts:
 
     @functools.cached_property
     def copied_runs(self) -> tuple[Int64Array, Int64Array, Int64Array]:
-        """Runs that candidates copy from their source: index in `words` of the first word, length, candidate."""
+        """Runs of words copied by candidates from their source: index of the first in `words`, length, candidate."""
         codes = self.words[0].astype(np.uint64)
         of_source, own, owner = self._source_words
         between = slice(len(own), len(own) + len(of_source))
@@ -141,7 +141,7 @@ class Texts:
         return of_source, np.repeat(np.arange(own), sizes[:own]), self.source
 
     def frequent_words(self, language: str, of: BoolArray, without: str = "") -> FloatArray:
-        """Return, for each text flagged in `of`, the share of its words that are frequent in a language, else 0.
+        """Return the share of each text's words that are frequent in a language; 0 for texts not flagged in `of`.
 
         Given another language `without`, only words of two or more letters that are not frequent in it count; the share
         of a text with fewer than three such words is 0.

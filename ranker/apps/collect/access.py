@@ -44,7 +44,7 @@ def check_code(code: str) -> str:
 
 
 def give_link(connection: sqlite3.Connection, code: str, days: float) -> str:
-    """Create a new token for a judge or the owner and revoke the previous one; an unknown code adds a judge."""
+    """Create and return a new token for a person, revoking any earlier token; add a judge if the code is unknown."""
     if code != OWNER:
         check_code(code)
     # 256 random bits as 43 URL-safe characters
@@ -58,7 +58,7 @@ def give_link(connection: sqlite3.Connection, code: str, days: float) -> str:
 
 
 def link_state(connection: sqlite3.Connection, code: str) -> str:
-    """Return a text that changes with every new link of a person, so that a form made before the change is refused."""
+    """Return a text that changes whenever a person's link does, so that forms made before a change can be refused."""
     query = "SELECT coalesce(substr(token, 1, 16), 'closed') FROM person WHERE code = ?"
     row = connection.execute(query, (code,)).fetchone()
     return "new" if row is None else str(row[0])
@@ -76,7 +76,7 @@ def codes(connection: sqlite3.Connection) -> list[str]:
 
 
 def person_of(connection: sqlite3.Connection, token: str, role: str | None = None) -> Person | None:
-    """Return the person that a token belongs to; None if it is unknown, expired, revoked, or for another role."""
+    """Return the person that a token belongs to; None if the token is unknown, expired, revoked or for another role."""
     if not _TOKEN.match(token):
         return None
     row = connection.execute(
@@ -88,7 +88,7 @@ def person_of(connection: sqlite3.Connection, token: str, role: str | None = Non
 
 
 def form_key(token: str) -> str:
-    """Return the secret that forms on pages for this token contain, and that other sites cannot know."""
+    """Return the secret in the forms that a token's holder is shown, which other sites cannot know."""
     return hmac.new(token.encode(), b"form", hashlib.sha256).hexdigest()[:32]
 
 
@@ -107,7 +107,7 @@ class Limiter:
         self._level: dict[str, tuple[float, float]] = {}
 
     def allows(self, key: str) -> bool:
-        """True if `key` may make a request now, which then counts towards the limit."""
+        """True if a request from `key` is allowed now; an allowed request counts towards the limit."""
         now = time.monotonic()
         level, at = self._level.pop(key, (self.burst, now))
         level = min(self.burst, level + (now - at) * self.rate)

@@ -24,7 +24,7 @@ _APART = 3
 
 
 def place_of(settings: CampaignSettings, rank: float, assigned: int, wanted: int) -> float | None:
-    """Return an item's place in the queue, lowest first; None if it needs no further judge."""
+    """Return an item's sort key in the queue, lowest first; None if enough judges are assigned to the item."""
     if assigned >= wanted:
         return None
     if settings.next == "overlap":
@@ -172,7 +172,7 @@ def _repeated(
 def _judged_before(
     connection: sqlite3.Connection, judge: int, generator: random.Random, to_degrade: CampaignSettings | None = None
 ) -> sqlite3.Row | None:
-    """Return an item that the judge saw once, some time ago; with `to_degrade`, one rated well enough to degrade."""
+    """Return an item that a judge saw once, a while ago, and rated well enough to degrade if `to_degrade` is given."""
     rows = connection.execute(
         "SELECT item.*, answer FROM assignment AS first JOIN item ON item.id = first.item "
         "WHERE judge = ? AND item.role = ? AND answer IS NOT NULL AND NOT EXISTS (SELECT 1 FROM assignment AS again "
@@ -188,7 +188,7 @@ def _judged_before(
 
 
 def new_form(connection: sqlite3.Connection, assignments: Sequence[int | None], now: float) -> int:
-    """Return a number for a new form for some assignments, larger than the numbers of all earlier forms.
+    """Return the number of a new form for the assignments, larger than the numbers of all their earlier forms.
 
     A form is accepted only if it was shown after the form of the last change. So it is accepted once, and a page that
     was left open, or arrives late, replaces neither a later answer nor an undo.
@@ -237,7 +237,7 @@ def save(
 
 
 def undo(connection: sqlite3.Connection, judge: int, assignment: int, form: int, now: float) -> bool:
-    """Undo the answer to an assignment; return False if it is not the judge's last one, or is newer than the form."""
+    """Undo the answer to an assignment; return False if it is not the judge's last answer, or newer than the form."""
     last = last_change(connection, assignment)
     if last is None or form <= last["form"]:
         return last is not None and (last["form"], last["answer"]) == (form, None)

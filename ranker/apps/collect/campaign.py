@@ -39,7 +39,7 @@ _RATE_WINDOWS = (600.0, 3600.0, 86_400.0)
 
 @dataclass(frozen=True)
 class CampaignProgress:
-    """Progress of a campaign: `further` counts checks, `rate` is per hour, `left` the seconds left at that rate."""
+    """Progress of a campaign: `further` counts answers that are not exported, `rate` is per hour, `left` is seconds."""
 
     judged: int
     wanted: int
@@ -62,7 +62,7 @@ def host_and_port(url: str) -> tuple[str, int | None]:
 
 
 def connect(path: str | Path) -> sqlite3.Connection:
-    """Open a campaign file with SQLite only; raise a `DataError` if it is not a campaign of this version.
+    """Open a campaign file through SQLite only; raise a `DataError` if it is not a campaign of this version.
 
     If anything else in a process opens a database's file and closes it, the system drops the locks of all connections
     of the process (SQLite, "How To Corrupt An SQLite Database File", 2.2), and other processes delete what they write.
@@ -96,7 +96,7 @@ def connect(path: str | Path) -> sqlite3.Connection:
 
 
 def files_of(path: str | Path) -> list[tuple[int, int]]:
-    """Return the devices and inodes of a campaign's files, which change if a file is moved, deleted or replaced."""
+    """Return the device and inode numbers of a campaign's files, to detect moved, deleted or replaced files."""
     facts = [Path(f"{path}{suffix}").stat() for suffix in ("", "-wal")]
     return [(fact.st_dev, fact.st_ino) for fact in facts]
 

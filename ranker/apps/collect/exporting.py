@@ -94,7 +94,7 @@ def dataset_of(
 
 
 def _preferences(groups: list[list[int]], ranks: list[int], judge: str, task: str) -> list[tuple[object, ...]]:
-    """Return a preference row for each pair of an item's candidates, primary if both are the first of their output."""
+    """Return a preference row for each pair of an item's candidates, primary if both come first in their group."""
     shown = sorted(
         (candidate, ranks[place], not number)
         for place, group in enumerate(groups)

@@ -57,7 +57,7 @@ def make_campaign(
     prefill: Sequence[Mapping[int, object]] = (),
     days: float = 90.0,
 ) -> CreatedCampaign:
-    """Create a campaign file with the sources and outputs of a data set, but not its judgements, and with `gold` items.
+    """Create a campaign file from a data set's sources and outputs, without its judgements, and from `gold` items.
 
     `prefill` has the marks of both data sets that judges start from, by candidate; known errors are of other raters.
     """
@@ -111,7 +111,7 @@ def _fill(
     answers: Mapping[int, object] | None = None,
     prefill: Mapping[int, object] = MappingProxyType({}),
 ) -> tuple[int, int]:
-    """Store a data set's sources and their items; return the number of items and that of sources without an item."""
+    """Store a data set's sources and items; return the numbers of items and of sources without any item."""
     kind = settings.task
     references = dataset.references["text"].tolist()
     columns = [dataset.candidates[name].tolist() for name in ("system", "text", "is_reference")]
@@ -175,7 +175,7 @@ def _rows(dataset: Dataset) -> list[dict[str, Any]]:
 
 
 def _groups(outputs: list[list[int]], kind: TaskKind, generator: random.Random) -> list[list[list[int]]]:
-    """Divide the outputs of one source into items, in random order; the last of several groups to rank is filled up."""
+    """Group one source's outputs into items, in random order; a short last group is filled up from the other groups."""
     order = generator.sample(outputs, len(outputs))
     if not kind.compares:
         return [[output] for output in order]
@@ -192,7 +192,7 @@ def _groups(outputs: list[list[int]], kind: TaskKind, generator: random.Random) 
 
 
 def _gold_answers(gold: Dataset, kind: TaskKind, settings: CampaignSettings) -> Mapping[int, object]:
-    """Return the known answers by candidate: a value (even if outputs are compared), or a score and marks."""
+    """Return the known answers by candidate: a value or, for tasks with marked errors, a list of score and marks."""
     from ranker.corpora.judgements import ratings_of
 
     if kind.compares:
@@ -212,7 +212,7 @@ def _gold_answers(gold: Dataset, kind: TaskKind, settings: CampaignSettings) -> 
 
 
 def _gold_scores(gold: Dataset) -> FloatArray:
-    """Return the candidates' human scores from the first known kind of judgement, or else from the only kind."""
+    """Return the candidates' human scores by the first known kind of judgement, or by the only kind there is."""
     from ranker.corpora.judgements import PREFERENCES, RATINGS, human_scores, kinds, ratings_of
 
     available = kinds(gold)

@@ -122,7 +122,7 @@ def quality_of(answer: Sequence[Any], settings: CampaignSettings) -> float:
 
 
 def errors_of(marks: Sequence[Any], rater: str, settings: CampaignSettings) -> list[MarkedError]:
-    """Convert a rater's marks to errors, those without a position last; no marks give a single record of no error."""
+    """Convert a rater's marks to errors, with unplaced errors last; without marks, return a single no-error record."""
     errors, categories = [], settings.category_names
     for mark in sorted(marks, key=lambda mark: (len(mark) == 2, mark[4:], mark[2:], mark)):
         severity, category, start, end = [*mark, None, None][:4]
@@ -200,7 +200,7 @@ def prefilled(
 
 
 def moved(marks: str, text: str, copy: str) -> str:
-    """Adapt a text's prefilled marks, as JSON, to its degraded copy, without marks in the text whose words are gone."""
+    """Adapt a text's prefilled marks, as JSON, to its degraded copy; marks on words that the copy lacks are dropped."""
     kept = []
     for mark in json.loads(marks):
         if len(mark) == 4:

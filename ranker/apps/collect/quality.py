@@ -34,7 +34,7 @@ _ONE_ANSWER = 0.95
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Limits for judges: lowest share of correct checks, lowest agreement, and highest share of too fast judgements."""
+    """Limits for judges: minimum share of correct checks, minimum agreement, maximum share of hasty judgements."""
 
     checks: float | None = None
     self_agreement: float | None = None
@@ -71,7 +71,7 @@ class JudgeQuality:
     flags: tuple[str, ...] = field(default=())
 
     def failures(self, thresholds: Thresholds) -> tuple[str, ...]:
-        """Return a message for each threshold that is missed; proportions of too few observations are ignored."""
+        """Return a message for each threshold that is missed; proportions based on too few observations are ignored."""
         failures = []
         checked = self.gold + self.degraded
         for value, count, fewest, least, what in (

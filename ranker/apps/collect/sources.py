@@ -17,7 +17,7 @@ from ranker.ranking.scorers import Scorer, candidate_scores, systems_scorer
 
 
 def informative_sources(dataset: Dataset, scorer: Scorer, number: int) -> BoolArray:
-    """Return a mask of the `number` most informative sources of every language pair, or of all if there are fewer."""
+    """Return a mask of each language pair's most informative sources, at most `number` per pair."""
     value, pairs = (
         source_values(dataset, candidate_scores(systems_scorer(scorer), dataset)),
         source_language_pairs(dataset),

@@ -18,7 +18,7 @@ RANKED = 5
 
 @dataclass(frozen=True)
 class Choice:
-    """One answer of a scale."""
+    """A possible answer on a scale."""
 
     value: int
     label: str
@@ -48,7 +48,7 @@ class TaskKind:
 
     @property
     def compares(self) -> bool:
-        """True if outputs are compared with each other, so that an answer is a rank for each."""
+        """True if outputs are compared with each other, so that an answer has a rank for each output."""
         return self.outputs > 1
 
     def with_severities(self, names: Sequence[str]) -> TaskKind:

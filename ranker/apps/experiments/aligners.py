@@ -59,7 +59,7 @@ class Aligners:
 
     @classmethod
     def parse(cls, files: Sequence[str], bitexts: Sequence[str]) -> Aligners:
-        """Read options: ``FILE`` or ``de-en=FILE``, and two words per bitext, the first optionally with ``de-en=``."""
+        """Parse options: each file as ``[de-en=]FILE``, each bitext as two paths, also with ``de-en=``."""
         if len(bitexts) % 2:
             raise OptionError(
                 f"--bitext: found an odd number of files, {len(bitexts)}; expected two for each language pair, as "
@@ -91,7 +91,7 @@ class Aligners:
             self._texts[pair] = read_parallel(source, [], [target])
 
     def aligner(self, dataset: Dataset, language_pair: str) -> WordAligner:
-        """Return the aligner for `dataset`, which has this language pair alone; `check` must have read the files."""
+        """Return the aligner for `dataset`, which must have only this language pair; call `check` first."""
         key = language_pair if language_pair in (*self.files, *self.bitexts) else ""
         if key not in self._aligners:
             if key in self.bitexts:

@@ -60,12 +60,12 @@ def meteor_note(language_pairs: Sequence[str]) -> str:
 
 
 def shared_pairs(language_pairs: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the language pairs for which the paper reports consistency."""
+    """Return the given language pairs for which the paper reports consistency."""
     return tuple(pair for pair in language_pairs if pair in published_table("birch11").columns[:-1])
 
 
 def consistency_table(name: str, language_pairs: tuple[str, ...]) -> Table:
-    """Make the table of published consistency for those language pairs of a corpus that are in the paper."""
+    """Make the table of published consistency for a corpus's language pairs that are in the paper."""
     shared = shared_pairs(language_pairs)
     frame = published_table("birch11")
     rows: list[dict[str, Any]] = [

@@ -20,7 +20,7 @@ from ranker.extractors.registry import make_metric
 
 
 def metrics(theta: Mapping[str, float], language_pairs: Sequence[str]) -> dict[str, Metric]:
-    """Return the metrics of the table by name; the first three are also tuned to."""
+    """Return the table's metrics by name; the first three also serve as tuning objectives."""
     lrscore = "lrscore[distance={},theta={!r},lexical=bleu[smoothing=add-one,tokenizer=13a]]"
     return {
         "BLEU": make_metric(BLEU),
@@ -32,7 +32,7 @@ def metrics(theta: Mapping[str, float], language_pairs: Sequence[str]) -> dict[s
 
 
 def task(dataset: Dataset, theta: Callable[[], Mapping[str, float]], settings: Settings) -> TableTask:
-    """Return the task of making `tables`, with the theta values that `theta` returns when it runs."""
+    """Return a task that makes `tables`, calling `theta` for the theta values only when the task runs."""
     return TableTask(f"tuned choices, {dataset.name}", lambda: tables(dataset, theta(), settings))
 
 

@@ -64,7 +64,7 @@ SIGNIFICANT = 0.05
 
 
 def chosen(names: Iterable[str]) -> dict[str, tuple[Metric | Scorer, str]]:
-    """Return the named metrics and trained rankers, each with its family, by name."""
+    """Return the named metrics and trained rankers by name, each with its group of metrics."""
     metrics: dict[str, tuple[Metric | Scorer, str]] = {}
     for name in dict.fromkeys(names):
         if name in included_models.names() or Path(name).is_file():
@@ -198,7 +198,7 @@ def _metric_groups(
     scored: Mapping[str, Metric | Scorer],
     side: str,
 ) -> Table:
-    """Make the table of mean standardised scores, with a row per family tuned to and a column per scoring family."""
+    """Make the table of mean standardised scores: a row per group of tuning metrics, a column per scoring group."""
     z = np.mean([standardised(scored, outcome.scores[side].mean(axis=2)) for outcome in outcomes], axis=0)
     trained_as = np.array([metric_group for _, metric_group in metrics.values()])
     scored_as = np.array([metrics[name][1] for name in scored])
@@ -222,7 +222,7 @@ def _ranks(
     metrics: Mapping[str, tuple[Metric | Scorer, str]],
     scored: Mapping[str, Metric | Scorer],
 ) -> Table:
-    """Make the table of each scoring metric's place among the metrics tuned to, and of the best metric to tune to."""
+    """Make the table of each scoring metric's own place among the tuning metrics, and of its best tuning metric."""
     names = list(metrics)
     rows = []
     own = dict.fromkeys(("tuning", "test"), 0)

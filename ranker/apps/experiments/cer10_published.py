@@ -20,7 +20,7 @@ TITLES = {
 
 
 def tables(metrics: Mapping[str, Metric | Scorer]) -> list[Table]:
-    """Return the published tables with the rows, columns, and marks of better and worse values of our own tables."""
+    """Return the published tables, restricted to `metrics`, with better and worse values marked as in our tables."""
     listed = []
     for name, title in TITLES.items():
         frame = published_table(f"cer10-{name}")

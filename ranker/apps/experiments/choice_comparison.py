@@ -25,7 +25,7 @@ PREFERENCES_NOTE = (
 
 
 def matrix(trained: Sequence[str], scored: Mapping[str, Metric | Scorer], values: FloatArray) -> list[dict[str, Any]]:
-    """Make a row of scores per metric tuned to, each score marked as better or worse than its column's average."""
+    """Make a row of scores for each tuning metric, each score marked as better or worse than its column's average."""
     # what is equal to the average but for rounding is neither better nor worse
     z = standardised(scored, values).round(9)
     rows: list[dict[str, Any]] = []
@@ -59,7 +59,7 @@ class Preference:
     first: int = 0
 
     def __add__(self, other: Preference) -> Preference:
-        """Add the counts of other sources."""
+        """Add the counts for other sources."""
         return Preference(self.different + other.different, self.judged + other.judged, self.first + other.first)
 
     def row(self, first: str, second: str) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class Preference:
 
 
 def people_judged(dataset: Dataset) -> bool:
-    """True if a data set has judgements of a usable kind; if it only has other kinds, a note gives the reason."""
+    """True if a data set has judgements of a usable kind; log a note if it has only other kinds."""
     try:
         resolve_kind(dataset)
     except DataError as error:
@@ -109,7 +109,7 @@ class People:
         return np.minimum(first, second) * self._size + np.maximum(first, second)
 
     def compare(self, first: Int64Array, second: Int64Array) -> Preference:
-        """Count the sources for which people preferred one of two choices, candidates of shape (sources,) each."""
+        """Count people's preferences between two choices, each an array of one candidate per source."""
         first_text, second_text = self._text[first], self._text[second]
         different = first_text != second_text
         if self._compared:
@@ -134,7 +134,7 @@ class People:
 def compare_all(
     people: Sequence[People], choices: Sequence[Sequence[Int64Array]], first: int, second: int
 ) -> Preference:
-    """Compare the choices numbered `first` and `second` over all language pairs: ``choices[pair][choice]``."""
+    """Compare two choices over all language pairs: ``choices[pair][first]`` and ``choices[pair][second]``."""
     total = Preference()
     for judge, chosen in zip(people, choices, strict=True):
         total += judge.compare(chosen[first], chosen[second])

@@ -76,7 +76,7 @@ METEOR_ABROAD = "meteor[parameters=li,modules=exact,function_words=none]"
 
 @dataclass(frozen=True, eq=False)
 class PairCorrelations:
-    """Correlations of all metrics in one language pair, or their means over several."""
+    """Correlations of all metrics in one language pair, or their means over several pairs or data sets."""
 
     data: str
     lp: str
@@ -98,7 +98,7 @@ class JudgedPair:
     pair_data: LanguagePairData
 
     def correlate(self, settings: Settings) -> PairCorrelations:
-        """Correlate all metrics with people, on all sources and in resamples."""
+        """Correlate all metrics with human judgements, on all sources and in resamples."""
         language_pair = self.pair_data
         statistics = SystemStatistics(language_pair)
         generator = stream(settings.seed, self.data, self.lp)
@@ -167,7 +167,7 @@ def language_pairs(dataset: Dataset, settings: Settings) -> list[PairCorrelation
 
 
 def judged_language_pairs(dataset: Dataset, settings: Settings) -> list[JudgedPair]:
-    """Return the language pairs with three or more judged systems, limited to judged sources and outputs of systems."""
+    """Return the language pairs with three or more judged systems, keeping only judged sources and system outputs."""
     kind = resolve_kind(dataset, settings.kind)
     human = human_scores(dataset, kind)
     outputs = ~dataset.is_reference
@@ -239,7 +239,7 @@ def _of_all(correlated: Sequence[Callable[[], list[PairCorrelations]]]) -> list[
 
 
 def _tables(mean: PairCorrelations, parts: Sequence[PairCorrelations], heads: Sequence[str]) -> list[Table]:
-    """Make a table per correlation coefficient: the mean, its parts, and published figures."""
+    """Make a table per correlation coefficient, with the mean, the correlations of each part, and published figures."""
     over = "data sets" if len({part.data for part in parts}) > 1 else "language pairs"
     where = "all data sets" if over == "data sets" else mean.data
     baseline = list(METRICS).index(BASELINE)
@@ -271,7 +271,7 @@ def _note(mean: PairCorrelations, parts: Sequence[PairCorrelations], over: str) 
 
 
 def _published(correlation: str, kind: str, title: str) -> dict[str, float | None]:
-    """Return a metric's published figures: for fluency if judgements of fluency are compared, otherwise for adequacy.
+    """Return a metric's published figures: for fluency if `kind` is fluency, otherwise for adequacy.
 
     NTCIR-7 (tables 1 and 3): Japanese-English patents, 15 systems, error rates negated; without TER against fluency,
     whose two figures are those of NIST in the text that was consulted. WMT 2007 (table 2): Spearman with ranks given by

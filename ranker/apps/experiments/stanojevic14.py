@@ -67,7 +67,7 @@ class _Corpus:
         return alpha * lexical + (1 - alpha) * self.part(f"{METRICS[name]}[{common}{trees}]")
 
     def taus(self, scores: FloatArray) -> FloatArray:
-        """Return tau by language pair, shape (language pairs,), without candidate pairs that people or scores tie."""
+        """Return tau by language pair, shape (language pairs,), ignoring pairs tied in the judgements or the scores."""
         merged = merge_ties(scores, self.dataset.candidate_offsets)
         counts = tau_counts(merged, self.pairs, self.language_pair, len(self.dataset.language_pairs))
         return tau(counts, "wmt13")

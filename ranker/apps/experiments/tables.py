@@ -130,7 +130,7 @@ class Plan:
                 yield Failure(task.title, error)
 
     def run(self) -> Experiment:
-        """Make all tables; a failure is raised."""
+        """Make all tables; raise the error of the first table that cannot be made."""
         tables = []
         for outcome in self.outcomes():
             if isinstance(outcome, Failure):
@@ -140,7 +140,7 @@ class Plan:
 
 
 def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Format rows as a Markdown table: three decimals (one digit of smaller numbers), a dash for missing values."""
+    """Format rows as a Markdown table: three decimals (one digit if below 0.001), and a dash for missing values."""
     if not rows:
         return "(no rows)"
     cells = [list(rows[0]), *([show(value) for value in row.values()] for row in rows)]

@@ -99,7 +99,7 @@ class TuningPair:
 
 @dataclass(frozen=True, eq=False)
 class LanguagePairPart:
-    """Sources of one language pair, and their split into tuning and test side."""
+    """Sources of one language pair, and their split into a tuning and a test side."""
 
     name: str
     dataset: Dataset
@@ -156,7 +156,7 @@ def needs_alignments(metrics: Sequence[Metric | Scorer]) -> bool:
 
 
 def language_pairs(dataset: Dataset, settings: Settings, *, align: bool) -> list[TuningPair]:
-    """Make the tuning and test sides of every language pair, split between documents, or sources if there are none."""
+    """Make every language pair's tuning and test sides, split by document, or by source if there are no documents."""
     return [part.make(align=align) for part in language_pair_parts(dataset, settings)]
 
 
@@ -232,7 +232,7 @@ def tune_and_score(
     settings: Settings,
     place: tuple[int, int],
 ) -> Outcome:
-    """Tune to each metric in all runs, and score the choices; `place` is (pair, pairs) for progress reports."""
+    """Tune to each metric in all runs, score the choices, and report progress at `place` (pair index, pair count)."""
     sides = {"tuning": pair.tuning, "test": pair.test}
     number = settings.runs
     scores = {side: np.zeros((len(tuned_to), len(scored), number)) for side in sides}

@@ -148,7 +148,7 @@ def prepare(dataset: Dataset, settings: Settings) -> Prepared:
 
 
 def within_year(dataset: Dataset, prepared: Callable[[], Prepared], settings: Settings) -> list[TableTask]:
-    """Cross-validate over sources, and test on outputs and references together and on outputs alone.
+    """Return tasks that cross-validate over sources, testing on outputs with references, and on outputs alone.
 
     The sources are split at random, `repeats` times; rho of a source is its mean over these splits.
     """
@@ -185,7 +185,7 @@ def within_year(dataset: Dataset, prepared: Callable[[], Prepared], settings: Se
 
 
 def cross_year(train: Dataset, learnt_on: Callable[[], Prepared], test: Dataset, settings: Settings) -> list[TableTask]:
-    """Train on one year and test on another, per source and per document."""
+    """Return tasks that train on one year and test on another, per source and per document."""
     names = train.name, test.name
     prepared = functools.cache(partial(prepare, test, settings))
 
@@ -235,7 +235,7 @@ def cross_year(train: Dataset, learnt_on: Callable[[], Prepared], test: Dataset,
 
 
 def _feature_sets(missing: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return the feature sets that have none of the `missing` extractors."""
+    """Return the feature sets that do not contain any of the `missing` extractors."""
     return {name: members for name, members in FEATURE_SETS.items() if not any(member in missing for member in members)}
 
 
@@ -312,7 +312,7 @@ def _means(values: Sequence[FloatArray]) -> FloatArray:
 
 
 def _spread(name: str, splits: Sequence[dict[str, Correlations]], settings: Settings) -> dict[str, float | None]:
-    """Return the standard deviation of the mean over the splits, and the lowest and highest p-value against BLEU."""
+    """Return the standard deviation of the mean rho across splits, and the lowest and highest p-value against BLEU."""
     permutations = _permutations_of_splits(settings)
     p = [
         paired_permutation(

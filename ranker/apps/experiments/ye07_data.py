@@ -47,7 +47,7 @@ def judges_table(dataset: Dataset, kind: str, *, published: bool) -> list[Table]
 
 
 def reference_table(dataset: Dataset, bleu: str) -> list[Table]:
-    """Make the table of each reference's BLEU against single other references; the list is empty if there are none."""
+    """Make the table of BLEU between two references of a source; the list is empty if no source has two references."""
     records = []
     for source, texts in dataset.references.groupby("source")["text"].agg(list).items():
         for index, text in enumerate(texts):

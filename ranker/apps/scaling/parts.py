@@ -39,7 +39,7 @@ _one_at_a_time = threading.Lock()
 
 @dataclass(frozen=True)
 class ShardResult:
-    """Result for one shard: its table, with the number of rows and whether an earlier run made it, or the problem."""
+    """Result for one shard: its table and number of rows, or the problem; `reused` if an earlier run made the table."""
 
     number: int
     shard: str
@@ -110,7 +110,7 @@ def finish_part(
 
 
 def check(parts: Iterable[ShardResult], folder: Path | None) -> None:
-    """Raise an error if any shard failed; it says whether the other shards' results are kept in `folder`."""
+    """Raise an error if any shard failed; the message says whether other shards' results are kept in `folder`."""
     done = list(parts)
     problems = [part.problem for part in done if part.problem is not None]
     if problems:

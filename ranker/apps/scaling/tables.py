@@ -104,7 +104,7 @@ class NamedScorers:
         return part, about
 
     def note(self, part: Dataset, about: str | None) -> str | None:
-        """Return the notes on a shard's scores, after the note `about` its rows."""
+        """Join the note `about` a shard's rows, if any, with the notes on its scores."""
         return join_notes([about, *(scorer.note(part) for scorer in self.scorers())])
 
 
@@ -135,7 +135,7 @@ def segment_scores(named: NamedScorers, part: Dataset) -> Made:
 
 
 def ranks(named: NamedScorers, part: Dataset) -> Made:
-    """Return a table of ranked candidates by source: keys, ``rank``, ``tied``, ``score``, ``margin``, ``fault``, ..."""
+    """Return a table of each source's ranked candidates: ``rank``, ``tied``, ``score``, ``margin``, ``fault``, ..."""
     part, about = named.prepared(part)
     (scorer,) = named.scorers()
     if named.checks:
@@ -232,7 +232,7 @@ def _sums(group: Any, statistics: FloatArray, size: int) -> FloatArray:
 
 
 def _keys(part: Dataset, *columns: str) -> dict[str, pa.Array]:
-    """Return columns of source data for every candidate, and its system."""
+    """Return the given columns of the sources, repeated for every candidate, and the candidates' systems."""
     source = pa.array(part.candidate_source)
     arrays = {column: pa.array(part.sources[column].array).take(source) for column in columns}
     return {**arrays, "system": pa.array(part.candidates["system"].array)}

@@ -71,7 +71,7 @@ def best_two_of_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
 
 @kernel(elements=0)
 def lone_rows(values: FloatArray, offsets: Int64Array) -> tuple[bool, Int64Array]:
-    """True if each block is 0 but for at most one positive value, and the row of that value per block, or -1."""
+    """True if every block has only zeros and at most one positive value; and each block's row of that value, or -1."""
     result = np.full(len(offsets) - 1, -1, dtype=np.int64)
     for block in range(len(offsets) - 1):
         for row in range(offsets[block], offsets[block + 1]):
@@ -96,7 +96,7 @@ def order_in_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
 def _envelopes(
     intercept: FloatArray, slope: FloatArray, order: Int64Array, offsets: Int64Array
 ) -> tuple[Int64Array, FloatArray, Int64Array]:
-    """Return rows on each block's envelope and the steps where they start, in the block's space, and their number."""
+    """Return rows and start steps of each block's upper envelope, stored from the block's offset, and their number."""
     rows = np.empty(len(order), dtype=np.int64)
     starts = np.empty(len(order))
     sizes = np.zeros(len(offsets) - 1, dtype=np.int64)
@@ -156,7 +156,7 @@ def _breakpoints(
 def _lone_breakpoints(
     intercept: FloatArray, slope: FloatArray, lone: Int64Array, two: Int64Array
 ) -> tuple[FloatArray, Int64Array, Int64Array, Int64Array]:
-    """Do as `_breakpoints` for blocks with one rising line, which meets the highest of the level lines."""
+    """Return the same as `_breakpoints` for blocks with at most one rising line, which meets the highest level line."""
     steps = np.empty(len(lone))
     before = np.empty(len(lone), dtype=np.int64)
     after = np.empty(len(lone), dtype=np.int64)
@@ -214,7 +214,7 @@ def lone_sweep(
     row: Int64Array,
     statistics: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """Do as `sweep` if all lines of a sentence but one are level, as for a feature that marks a single system."""
+    """Return the same as `sweep` if at most one line per sentence rises, as for a feature that marks one system."""
     return _summed(*_lone_breakpoints(intercept, slope, lone, two), row, statistics)
 
 

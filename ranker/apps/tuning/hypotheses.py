@@ -83,7 +83,7 @@ def check_sentences(nbest: NBestList, references: Dataset) -> None:
 
 
 def distinct_hypotheses(nbest: NBestList) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """Return the first hypothesis of each distinct (sentence, text), all hypotheses' indices in these, and the keys."""
+    """Return the first hypothesis of each distinct (sentence, text), all hypotheses' indices among these, and keys."""
     keys = (nbest.sentence << _BITS) | nbest.text
     key, first, row = np.unique(keys, return_index=True, return_inverse=True)
     return first.astype(np.int64), row.astype(np.int64), key
@@ -99,7 +99,7 @@ def list_digest(nbest: NBestList) -> str:
 
 
 def dataset_of(nbest: NBestList, references: Dataset, hypotheses: npt.ArrayLike) -> Dataset:
-    """Return `references` with `hypotheses`, rows of `nbest` sorted by sentence, as candidates."""
+    """Return `references` with the rows `hypotheses` of an n-best list, sorted by sentence, as candidates."""
     rows = np.asarray(hypotheses, dtype=np.int64)
     texts = nbest.texts.take(pa.array(nbest.text[rows]))
     candidates = pd.DataFrame(

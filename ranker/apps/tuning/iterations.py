@@ -65,7 +65,7 @@ class Tuned:
 
     @property
     def stopped(self) -> str:
-        """Reason for the end of tuning."""
+        """Reason why tuning ended."""
         return self.steps[-1].stopped or "all iterations done"
 
 

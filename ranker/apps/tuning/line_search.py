@@ -27,7 +27,7 @@ _SAME = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The problem of finding weights for hypotheses with features and statistics of the objective."""
+    """The problem of finding weights, given hypotheses' features and their statistics for the objective."""
 
     features: FloatArray
     offsets: Int64Array
@@ -42,7 +42,7 @@ class Problem:
 
     @functools.cached_property
     def spread(self) -> FloatArray:
-        """Standard deviation of every column within sentences, shape (columns,); 1 where that is 0."""
+        """Standard deviation of every column within sentences, shape (columns,); 1 where the deviation is 0."""
         if not len(self.features):
             return np.ones(self.features.shape[1])
         sizes = np.diff(self.offsets)
@@ -84,7 +84,7 @@ class Problem:
     def line(
         self, model_scores: FloatArray, direction: int | FloatArray, two: Int64Array | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Return breakpoints and summed statistics (see `sweep`) along the weight of a column, or another direction."""
+        """Return breakpoints and summed statistics (see `sweep`) along a direction: a column's weight or a vector."""
         if isinstance(direction, int):
             slope, order, lone = self.columns[direction], self.orders[direction], self.lone[direction]
             if lone is not None:
@@ -97,7 +97,7 @@ class Problem:
 
     @functools.cached_property
     def lone(self) -> list[Int64Array | None]:
-        """For each column, each sentence's row with the only value above 0; None for columns with other values."""
+        """Rows of each sentence's only positive value, for each column; None for columns with other nonzero values."""
         lone = [lone_rows(column, self.offsets) for column in self.columns]
         return [rows if alone else None for alone, rows in lone]
 
@@ -114,7 +114,7 @@ class Problem:
         highest: float = np.inf,
         two: Int64Array | None = None,
     ) -> tuple[float, float]:
-        """Return the step with the best score along a direction, usually the middle of its interval, and its gain."""
+        """Return the best step along a direction, usually the middle of its interval, and the gain of that step."""
         breakpoints, sums = self.line(model_scores, direction, two)
         wide, left, right = wide_intervals(breakpoints, lowest, highest, _NARROW)
         if not len(wide):
@@ -128,7 +128,7 @@ class Problem:
 
 
 def _inside(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return a step within each interval: 0 if well inside, else the middle, or past the end if one is unbounded."""
+    """Return a step in each interval: 0 if well inside, else the middle or, if unbounded, one near the finite end."""
     ends = np.isfinite(left), np.isfinite(right)
     # numbers in place of infinities keep the arithmetic below from warning
     low, high = np.where(ends[0], left, -1.0), np.where(ends[1], right, 1.0)

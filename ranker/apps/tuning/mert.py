@@ -35,7 +35,7 @@ class MertSearch:
 
 @dataclass(frozen=True, eq=False)
 class Climb:
-    """A search from one starting point."""
+    """Result of the search from one starting point."""
 
     start: FloatArray
     weights: FloatArray
@@ -65,7 +65,7 @@ def optimise(
     iteration: int = 1,
     earlier: Iterable[FloatArray] = (),
 ) -> Optimum:
-    """Search from the start of `space`, the `earlier` best points, and random points, several at the same time."""
+    """Search from the start of `space`, from `earlier` best points and from random points, several searches at once."""
     began = time.perf_counter()
     points = [space.start, *earlier, *space.restarts(search.restarts, search.seed, iteration)]
     # + 0.0 makes -0 a 0

@@ -72,7 +72,7 @@ def from_dataset(dataset: Dataset, options: FeatureOptions | None = None) -> Sel
 
 
 def write_selection(selection: Selection, path: str | Path) -> list[Path]:
-    """Write the n-best list, references ``STEM.ref0``, ... (empty lines where there are fewer), and ``STEM.src``."""
+    """Write an n-best list, reference files ``STEM.ref0``, ... (empty lines for missing ones), and ``STEM.src``."""
     path = Path(path)
     stem = path.with_name(path.name.removesuffix(".gz").removesuffix(".nbest"))
     references = selection.references.references
@@ -102,7 +102,7 @@ def _one_line(text: str) -> str:
 
 
 class _Maker:
-    """Makes features of a corpus's outputs by their names."""
+    """Makes the features of a corpus's outputs, each by its name."""
 
     def __init__(self, dataset: Dataset, plain: NBestList, options: FeatureOptions) -> None:
         self.dataset, self.plain, self.options = dataset, plain, options

@@ -33,14 +33,14 @@ class ScorerSimilarity:
         return self
 
     def compare(self, pairs: TextPairs) -> list[FloatArray]:
-        """Return the scores in one direction, which do not determine those in the other."""
+        """Return each pair's score in one direction only, since the score in the other direction may differ."""
         return [candidate_scores(self.scorer, pairs.dataset())]
 
 
 def mean_pairwise(
     nbest: NBestList, hypotheses: Int64Array, gain: Metric | Scorer, mass: FloatArray, sources: Dataset | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return each hypothesis's scores against all of its sentence, summed with weights `mass`, and against itself."""
+    """Return hypotheses' weighted sums of scores against their sentence's hypotheses, and scores against themselves."""
     scored_by = gain if isinstance(gain, Metric) else gain.feature_set
     check_new_texts(scored_by.members, "hypotheses against each other")
     number = int(nbest.sentence.max(initial=-1)) + 1

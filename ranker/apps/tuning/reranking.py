@@ -51,7 +51,7 @@ def sentence_scores(nbest: NBestList, references: Dataset, objective: Scorer) ->
 
 
 def sound_scores(nbest: NBestList, references: Dataset, objective: Scorer) -> FloatArray:
-    """Do as `sentence_scores`, but without the influence of hypotheses that are not translations on other scores."""
+    """Return `sentence_scores` in which hypotheses that are not translations do not influence the scores of others."""
     members = objective.feature_set.members
     check_new_texts(members, "hypotheses")
     check_sentences(nbest, references)
@@ -77,7 +77,7 @@ def score_of_choice(nbest: NBestList, references: Dataset, objective: Scorer, ch
 
 
 def oracle(nbest: NBestList, references: Dataset, objective: Scorer) -> Int64Array:
-    """Choose the hypothesis of every sentence for the best joint score, found by ascent, shape (sentences,).
+    """Choose one hypothesis per sentence by ascent towards the best joint score, shape (sentences,).
 
     The search starts from each sentence's best hypothesis by itself. Each round finds the best replacement in every
     sentence with all others unchanged, and makes the most gainful of them, as many as gain most together; it ends when

@@ -17,16 +17,16 @@ Peer = tuple[str, int]
 
 
 class Listener(socket.socket):
-    """A socket that limits the number and time of connections without a request; the oldest is closed to make room."""
+    """A socket that closes connections without a request: each after a while, and the oldest if there are too many."""
 
     def open(self, most: int | None = None) -> None:
-        """Start listening; at most `most` connections may wait."""
+        """Start listening, with at most `most` connections without a request."""
         self._most = _raised_limit() if most is None else most
         self._waiting: dict[Peer, tuple[socket.socket, asyncio.TimerHandle]] = {}
         self.listen(BACKLOG)
 
     def accept(self) -> tuple[socket.socket, tuple[str, int]]:
-        """Accept a connection; if too many wait, close the oldest and raise `BlockingIOError` to be called again."""
+        """Accept a connection; if too many wait, close the oldest and raise `BlockingIOError`: the caller retries."""
         if len(self._waiting) >= self._most:
             self._close(next(iter(self._waiting)))
             raise BlockingIOError

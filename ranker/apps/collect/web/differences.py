@@ -22,7 +22,7 @@ class Stretch:
 
 
 def marked(outputs: Sequence[str]) -> list[list[Stretch]]:
-    """Split outputs into stretches that differ or are shared: in order by two outputs, or with half of the others."""
+    """Split outputs into shared and differing stretches; a shared word occurs in at least half of the other outputs."""
     if len(outputs) < 2:
         return [[Stretch(text, False)] for text in outputs]
     split_outputs = [pieces_of(text) for text in outputs]

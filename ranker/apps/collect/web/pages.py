@@ -94,7 +94,7 @@ def task_page(
     assignment: int,
     form_values: dict[str, str] | None = None,
 ) -> TaskPage | None:
-    """Return the page of an assignment, with `form_values` of a refused form; None if it is another judge's."""
+    """Return the page of an assignment, filled in from a refused form; None if the assignment is another judge's."""
     row = connection.execute(
         "SELECT item.*, assignment.id AS assignment, shown, answer FROM assignment JOIN item ON item.id = item "
         "WHERE assignment.id = ? AND judge = ?",
@@ -197,7 +197,7 @@ def _known(kind: TaskKind, known: str) -> list[Any]:
 
 
 def _by_level(categories: list[str]) -> list[tuple[str, list[tuple[int, str]]]]:
-    """Group adjacent categories by the level before the first slash; it is empty for categories of one level."""
+    """Group adjacent categories by the level before their first slash, "" for categories of a single level."""
     levels = [name.partition("/")[::2] if re.search(r"\S/\s*\S", name) else ("", name) for name in categories]
     groups = itertools.groupby(enumerate(levels), key=lambda one: one[1][0])
     return [(level, [(number, name) for number, (_, name) in group]) for level, group in groups]
@@ -206,7 +206,7 @@ def _by_level(categories: list[str]) -> list[tuple[str, list[tuple[int, str]]]]:
 def _listed(
     settings: CampaignSettings, target: str, source: str, known: str, marks: str
 ) -> dict[str, list[tuple[str, str]]]:
-    """List the known errors and the judge's own, each as its severity, category and side, and the marked words."""
+    """List the known errors and the judge's errors: severity, category and side as one text, and the marked words."""
     lists = {"Known errors": json.loads(known)[1], "Your errors": json.loads(marks)}
     return {
         title: [

@@ -141,7 +141,7 @@ class Site:
         return answer
 
     async def item(self, request: Request) -> Response:
-        """Show a judge one of the judge's items, whether it is still to be judged or was judged before."""
+        """Show a judge one of the judge's own items, already judged or not."""
         token, person = self._person(request, access.JUDGE)
         return self._task(token, person, _number(request.path_params, "assignment", 404))
 
@@ -471,7 +471,7 @@ def serve(path: str | Path, host: str, port: int, hosts: Collection[str], ready:
 
 
 def addresses_of(listener: Listener, host: str, hosts: Collection[str]) -> list[str]:
-    """Return the URLs of a server that listens at `host`, which may stand for all addresses of its computer."""
+    """Return the URLs of a server that listens at `host`, which may be a wildcard for all addresses of the computer."""
     bound, port = listener.getsockname()[:2]
     names = [host]
     if ipaddress.ip_address(bound.partition("%")[0]).is_unspecified:
