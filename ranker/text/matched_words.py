@@ -23,7 +23,7 @@ def matched_words(batch: TokenBatch, candidate: int) -> Counter[str]:
 
 
 def words_matched_by_one(batch: TokenBatch, first: int, second: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return, for each of two candidates of a source, the stretches that match a reference and that the other lacks."""
+    """Return each candidate's stretches of words that match a reference and that the other candidate lacks."""
     matches = matched_words(batch, first), matched_words(batch, second)
     return (
         stretches_of(batch, first, matches[0] - matches[1]),
@@ -32,7 +32,7 @@ def words_matched_by_one(batch: TokenBatch, first: int, second: int) -> tuple[tu
 
 
 def words_missed_by_both(batch: TokenBatch, first: int, second: int) -> tuple[str, ...]:
-    """Return the stretches of the first reference whose words both of two candidates lack."""
+    """Return the stretches of the first reference whose words are missing from both candidates."""
     references = batch.references_of(first)
     if not references:
         return ()
@@ -49,7 +49,7 @@ def stretches_of(batch: TokenBatch, candidate: int, wanted: Counter[str]) -> tup
 
 
 def flags(words: Sequence[str], wanted: Counter[str]) -> list[bool]:
-    """True for words that are in `wanted`; of each word only the first occurrences, up to its count in `wanted`."""
+    """True for the first occurrences of each word in `wanted`, up to the word's count there."""
     left = Counter(wanted)
     values = []
     for word in words:
@@ -59,7 +59,7 @@ def flags(words: Sequence[str], wanted: Counter[str]) -> list[bool]:
 
 
 def stretches(text: str, words: Sequence[str], flagged: Sequence[bool]) -> tuple[str, ...]:
-    """Return the stretches of lower-cased `text` covered by adjacent flagged words; spaces join changed words."""
+    """Return the lower-cased stretches of `text` that flagged words cover; spaces join words not found in the text."""
     lower = text.lower()
     texts: list[str] = []
     start = end = at = 0

@@ -80,7 +80,7 @@ def _normalized(sentences: Sequence[str]) -> list[str]:
 
 
 def _token_table(strings: set[str]) -> tuple[dict[str, list[str]], dict[str, str]]:
-    """Return each string's tokens, and the last word of each string whose final full stop is split off.
+    """Return the tokens of each string, and the last word of each string from which a final full stop was split off.
 
     The next string decides whether that stop belongs to the word after all: see `_keeps_stop`.
     """
@@ -112,7 +112,7 @@ def _token_table(strings: set[str]) -> tuple[dict[str, list[str]], dict[str, str
 
 
 def _keeps_stop(word: str, following: str) -> bool:
-    """True if `word` keeps its full stop when `following` (a word, or nothing at the end) comes next."""
+    """True if `word` keeps its full stop before the word `following`, which is empty if no word follows."""
     if word in _ABBREVIATIONS or (len(word) == 1 and "A" <= word <= "Z"):
         return True
     return following[:1].islower() or (word in _BEFORE_NUMBERS and following[:1].isdigit())

@@ -154,7 +154,7 @@ def matches_of_tables(
     reference_offsets: Int64Array,
     order: int,
 ) -> Int64Array:
-    """Return the same matches as `_matches`, found by sorting the n-grams of all sentences."""
+    """Count each candidate's clipped n-gram matches, as `_matches` does, by sorting the n-grams of all sentences."""
     result = np.zeros((len(candidate), order), dtype=np.int64)
     sentences = len(offsets) - 1
     left, sentence = words_left(offsets), np.repeat(np.arange(sentences), np.diff(offsets))

@@ -48,7 +48,7 @@ class TextPairs:
 
 
 def references_alone(texts: Dataset, rows: Int64Array) -> Dataset:
-    """Return a data set without candidates, with a source per row of `rows`: that candidate is its only reference."""
+    """Return a data set in which each candidate in `rows` is the only reference of a source without candidates."""
     numbers = np.arange(len(rows))
     sources = texts.sources.iloc[texts.candidate_source[rows]].reset_index(drop=True)
     references = table("references", {"source": numbers})
@@ -89,7 +89,7 @@ def pair_ngram_matches(batch: TokenBatch, pairs: TextPairs, order: int) -> Int64
 
 @kernel
 def _number(keys: Int64Array, numbers: Int64Array, key: np.int64, known: np.int64) -> tuple[np.int64, np.int64]:
-    """Return the number of `key`, giving it the next free number if it is new, and the resulting number of keys."""
+    """Return the number of `key`, assigning the next number to a new key, and the number of keys known afterwards."""
     slot = hash_slot(keys, key)
     if keys[slot] == -1:
         keys[slot] = key
@@ -110,7 +110,7 @@ def _ngram_numbers(
     word: Int64Array,
     gram: Int64Array,
 ) -> np.int64:
-    """Replace the numbers of n-grams of n words in `gram` by those of n + 1 words; return how many differ."""
+    """Renumber `gram` from n-grams of n words to n-grams of n + 1 words; return the number of distinct n-grams."""
     keys[:] = -1
     known = np.int64(0)
     for text in range(len(sentences)):
@@ -151,7 +151,7 @@ def _source_pairs(
     order: int,
     matches: Int64Array,
 ) -> None:
-    """Write one source's matches into `matches`, shape (pairs, order); row `base` is the source's first text."""
+    """Write n-gram matches of a source's pairs to `matches`, shape (pairs, order); `base` is the first text's row."""
     starts = _starts(offsets, sentences)
     size = starts[-1]
     capacity = _capacity(size)

@@ -24,7 +24,7 @@ class ReferencePairs:
     candidates: int
 
     def expand(self, batch: TokenBatch) -> TokenBatch:
-        """Return `batch` with a separate source for each reference; its candidates are those of the pairs."""
+        """Return `batch` with a separate source for each reference and one candidate for each pair."""
         return dataclasses.replace(
             batch,
             candidate=batch.candidate[self.candidate],
@@ -49,7 +49,7 @@ class ReferencePairs:
             )
 
     def best(self, scores: npt.ArrayLike, rows: FloatArray | None = None) -> Int64Array:
-        """Return the index of each candidate's pair with the best score, -1 if it has no pair.
+        """Return the index of each candidate's best-scoring pair, -1 if the candidate has no pair.
 
         Ties go to the pair with the highest `rows`, shape (pairs, width), compared from the first column on, so that
         the order of the references changes nothing; without `rows` they go to the first reference.
@@ -64,7 +64,7 @@ class ReferencePairs:
         return result
 
     def highest(self, scores: npt.ArrayLike) -> FloatArray:
-        """Return the highest of each candidate's `scores`, (pairs,) to (candidates,); 0 if it has no pair."""
+        """Return each candidate's highest score over its pairs, shape (candidates,); 0 if it has no pair."""
         best = np.full(self.candidates, -np.inf)
         np.maximum.at(best, self.candidate, np.asarray(scores, dtype=np.float64))
         return np.where(np.isneginf(best), 0.0, best)

@@ -77,7 +77,7 @@ def align_contexts(
 
 @kernel
 def _run(left: Int32Array, i: int, right: Int32Array, j: int, step: int, most: int) -> int:
-    """Return the number of equal words from ``left[i]`` and ``right[j]`` on in direction `step`, at most `most`."""
+    """Count equal words from ``left[i]`` and ``right[j]`` in direction `step` up to the first difference or `most`."""
     length = 0
     while length < most and 0 <= i < len(left) and 0 <= j < len(right) and left[i] == right[j]:
         length += 1
@@ -98,7 +98,7 @@ def _shortest_unique(
     step: int,
     longest: int,
 ) -> tuple[int, int]:
-    """Return length and reference position of the shortest n-gram from word `at` that occurs once in each sentence.
+    """Return the length and reference position of the shortest n-gram from word `at` that is unique in both sentences.
 
     An n-gram is unique in the reference if it is longer than the second longest match there, and in the candidate
     if it is longer than any match of another position with this one. The length is 0 if there is no such n-gram.
@@ -135,7 +135,7 @@ def _align(
     right_first: bool,
     positions: Int32Array,
 ) -> int:
-    """Write the word order of one pair into `positions` and return its length."""
+    """Write the reference position of each aligned word of a pair to `positions`; return the number of these words."""
     aligned = 0
     for at in range(len(candidate)):
         word = candidate[at]
@@ -160,7 +160,7 @@ def _align(
 
 @kernel
 def _index(words: Int32Array, first: Int32Array, following: Int32Array) -> None:
-    """Link the positions of each word: `first` has its first position, `following` the next one after each position."""
+    """Write each word's first position to `first`, and for each position the word's next position to `following`."""
     for at in range(len(words) - 1, -1, -1):
         following[at] = first[words[at]]
         first[words[at]] = at

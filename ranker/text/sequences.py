@@ -16,7 +16,7 @@ _EVERY, _ONE, _NONE = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(1), np.uint64(0)
 
 
 def _lcs_of_integers(left: Int32Array, right: Int32Array) -> int:
-    """Return the same length as `_lcs`, with one bit per word of `left` in a single integer (Hyyrö 2004)."""
+    """Return the LCS length, as `_lcs` does, computed on integers with one bit per word of `left` (Hyyrö 2004)."""
     places: dict[int, int] = {}
     for at, word in enumerate(left.tolist()):
         places[word] = places.get(word, 0) | (1 << at)
@@ -30,7 +30,7 @@ def _lcs_of_integers(left: Int32Array, right: Int32Array) -> int:
 
 @kernel(plain=_lcs_of_integers)
 def _long_lcs(left: Int32Array, right: Int32Array) -> np.int64:
-    """Return the same length as `_lcs`, computed in blocks of 64 words of `left`."""
+    """Return the LCS length, as `_lcs` does, computed in blocks of 64 words of `left`."""
     words, numbers = np.unique(left), np.zeros(len(right), dtype=np.int64)
     found = np.searchsorted(words, right)
     for at in range(len(right)):
@@ -103,7 +103,7 @@ def _weighted_lengths_on_lists(left: Int32Array, right: Int32Array, weight: floa
 
 @kernel(plain=_weighted_lengths_on_lists)
 def _weighted_lengths(left: Int32Array, right: Int32Array, weight: float) -> FloatArray:
-    """Return the weighted LCS length of each two prefixes (Lin 2004, section 4), shape (right + 1, left + 1)."""
+    """Return the weighted LCS length of each pair of prefixes (Lin 2004, section 4), shape (right + 1, left + 1)."""
     best = np.zeros((len(right) + 1, len(left) + 1))
     runs = np.zeros((len(right) + 1, len(left) + 1), dtype=np.int64)
     for i in range(len(right)):
@@ -119,7 +119,7 @@ def _weighted_lengths(left: Int32Array, right: Int32Array, weight: float) -> Flo
 
 @kernel
 def _weighted_lcs(left: Int32Array, right: Int32Array, weight: float) -> float:
-    """Return the sum over runs of words of `right` on the best path of k^weight, k being the run's length."""
+    """Return the sum of ``k ** weight`` over runs of consecutive words of `right` on the best path, k words each."""
     best = _weighted_lengths(left, right, weight)
     total = 0.0
     i, j, length, last = len(right), len(left), 0, -1
@@ -158,7 +158,7 @@ def weighted_lcs(
 
 @kernel
 def _skip_bigrams(words: Int32Array, distance: int) -> Int64Array:
-    """Return all pairs of words in text order with at most `distance` words between, packed as integers and sorted."""
+    """Return all pairs of words, in text order, with at most `distance` words between them, as sorted integers."""
     reach = len(words) if distance < 0 else distance + 1
     size = 0
     for i in range(len(words)):
@@ -192,7 +192,7 @@ def _common(left: Int64Array, right: Int64Array) -> int:
 def skip_bigram_counts(
     values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array, distance: int
 ) -> Int64Array:
-    """Count shared skip-bigrams with at most `distance` words between, any number if negative (Lin 2004, section 5)."""
+    """Count shared skip-bigrams (Lin 2004, section 5) that skip at most `distance` words, any number if negative."""
     result = np.empty((len(first), 3), dtype=np.int64)
     for pair in range(len(first)):
         left = _skip_bigrams(values[offsets[first[pair]] : offsets[first[pair] + 1]], distance)
@@ -217,7 +217,7 @@ def common_words(
 
 @kernel
 def _run_sum(left: Int32Array, right: Int32Array, exponent: float) -> float:
-    """Match the longest common run of unmatched words until none is left; return the sum of length ** exponent."""
+    """Repeatedly match the longest common run of unmatched words; return the sum of length ** exponent over runs."""
     free_left = np.ones(len(left), dtype=np.bool_)
     free_right = np.ones(len(right), dtype=np.bool_)
     run = np.zeros((2, len(right) + 1), dtype=np.int64)

@@ -100,7 +100,7 @@ def _code_points(text: str) -> UInt32Array:
 def _split_at_boundaries(
     points: UInt32Array, kinds: UInt8Array, sentences: int
 ) -> tuple[Int32Array, Int64Array, UInt32Array]:
-    """Do what `_split` does without compiled code: find all token boundaries, then cut the text there."""
+    """Split like `_split`, but without compiled code: find all token boundaries, then cut the text there."""
     kind = kinds[points]
     is_space = np.append(kind <= _TAB, True)
     before, after = kind[:-1], kind[1:]
@@ -127,7 +127,7 @@ def _split_at_boundaries(
 
 @kernel(elements=400_000, tables=("kinds",), plain=_split_at_boundaries)
 def _split(points: UInt32Array, kinds: UInt8Array, sentences: int) -> tuple[Int32Array, Int64Array, UInt32Array]:
-    """Return the words of lines as ids, the offset of each line, and the distinct words, each with a line break."""
+    """Return the word ids of all lines, the lines' offsets, and the distinct words, each followed by a line break."""
     values = np.empty(len(points), dtype=np.int32)
     offsets = np.zeros(sentences + 1, dtype=np.int64)
     words = np.empty(2 * len(points), dtype=np.uint32)
@@ -195,7 +195,7 @@ def _free_slot(slots: Int32Array, code: np.uint64) -> np.int64:
 
 @kernel
 def _ends_before(points: UInt32Array, kinds: UInt8Array, at: int) -> bool:
-    """True if the token with the character before `at` ends there; the last character must be a line break."""
+    """True if a token ends just before the character at `at`; the last character must be a line break."""
     kind, before = kinds[points[at]], kinds[points[at - 1]]
     if kind <= _TAB or kind == _SYMBOL or before == _SYMBOL:
         return True
@@ -247,7 +247,7 @@ def _unmarked(sentence: str) -> str:
 
 
 def tokenize_international(sentences: Sequence[str]) -> list[list[str]]:
-    """Tokenise as NIST's ``mteval-v14 --international-tokenization``: symbols, and punctuation not beside a number."""
+    """Split off symbols, and punctuation not beside a number, as NIST's ``mteval-v14 --international-tokenization``."""
     joined = "\n".join(sentence.replace("\n", " ").rstrip() for sentence in sentences)
     kinds: dict[str, list[str]] = {"N": [], "P": [], "S": []}
     for character in sorted(set(joined)):
@@ -262,7 +262,7 @@ def tokenize_international(sentences: Sequence[str]) -> list[list[str]]:
 
 
 def tokenize_chrf_words(sentences: Sequence[str]) -> list[list[str]]:
-    """Split at white space, and one ASCII punctuation mark off each word's end or else its beginning, as in chrF++."""
+    """Split at white space, then one ASCII punctuation mark off each word's end or else its start, as in chrF++."""
     return [[part for word in sentence.split() for part in _without_mark(word)] for sentence in sentences]
 
 

@@ -233,7 +233,7 @@ def _by_language(
     *,
     lowercase: bool,
 ) -> tuple[DistinctSentences, TokenisedTexts]:
-    """Tokenise each source's sentences by its target language's tokenizer; a text in two languages is two sentences."""
+    """Tokenise sentences by their source's target language; a text that occurs in two languages is two sentences."""
     reference_source = np.repeat(np.arange(len(source_language)), np.diff(dataset.reference_offsets))
     candidate, reference = np.zeros_like(distinct.candidate), np.zeros_like(distinct.reference)
     texts: list[str] = []
@@ -266,7 +266,7 @@ def check_sources(dataset: Dataset) -> None:
 
 @view
 def language_tokenizers(dataset: Dataset) -> tuple[tuple[Tokenizer, ...], Int64Array]:
-    """Return the tokenizers that ``auto`` chooses for the target languages, and the index of each source's."""
+    """Return the tokenizers that ``auto`` chooses for target languages, and the index of each source's tokenizer."""
     codes, languages = pd.factorize(written_languages(dataset))
     chosen = [OF_LANGUAGE.get(language, "13a") for language in languages] or ["13a"]
     names = sorted(set(chosen))
@@ -275,7 +275,7 @@ def language_tokenizers(dataset: Dataset) -> tuple[tuple[Tokenizer, ...], Int64A
 
 
 def missing_tokenizer(dataset: Dataset) -> str | None:
-    """Return a few words about the first tokenizer that ``auto`` needs for `dataset` but is not installed, or None."""
+    """Return a short message about the first tokenizer that ``auto`` needs but that is not installed, or None."""
     for name in language_tokenizers(dataset)[0]:
         try:
             tokenise(["a"], name)

@@ -30,7 +30,7 @@ def tokenize_mecab(name: str, sentences: Sequence[str]) -> list[list[str]]:
 
 
 def tokenize_pieces(name: str, sentences: Sequence[str]) -> list[list[str]]:
-    """Tokenise into SentencePiece pieces of the FLORES models, as sacreBLEU does for spBLEU."""
+    """Tokenise with a SentencePiece model of FLORES, as sacreBLEU does for spBLEU."""
     encode = _pieces(name, _sacrebleu_directory())
     return [line.split() for line in map(" ".join, encode([sentence.rstrip() for sentence in sentences]))]
 

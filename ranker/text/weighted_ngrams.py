@@ -16,7 +16,7 @@ from ranker.text.tokens import TokenBatch, TokenisedTexts
 
 @dataclass(frozen=True, eq=False)
 class ReferenceNgrams:
-    """All distinct n-grams of a data set's references, numbered exactly, with their counts."""
+    """All distinct n-grams of a data set's references, each with a number of its own and its count."""
 
     vocabulary: list[str]
     keys: tuple[Int64Array, ...]
@@ -42,7 +42,7 @@ class ReferenceNgrams:
         return cls(batch.segments.vocabulary, tuple(keys), tuple(counts))
 
     def find(self, segments: TokenisedTexts) -> list[Int64Array]:
-        """Return the numbers of each sentence's n-grams, an array for each order."""
+        """Return the number of the n-gram at each word, -1 if the references lack it, in one array per order."""
         words = segments.values.astype(np.int64)
         if segments.vocabulary is not self.vocabulary:
             number = {word: number for number, word in enumerate(self.vocabulary)}

@@ -176,14 +176,14 @@ def _numbers(words: Sequence[str], known: Sequence[str]) -> Int32Array:
 
 
 def _packed(words: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
-    """Return words as arrays: their UTF-8 bytes in a row, and the number of bytes of each."""
+    """Return words as two arrays: the concatenated UTF-8 bytes, and the number of bytes of each word."""
     raw = [word.encode("utf-8", "surrogatepass") for word in words]
     lengths = np.array([len(word) for word in raw], dtype=np.int32)
     return {"utf8": np.frombuffer(b"".join(raw), dtype=np.uint8), "lengths": lengths}
 
 
 def _unpacked(arrays: Mapping[str, npt.NDArray[Any]], size: int, what: str) -> tuple[str, ...]:
-    """Return the words in arrays made by `_packed`: `size` words, the number that the tables have, or none."""
+    """Return the words in arrays made by `_packed`; raise an error unless there are `size` words or none."""
     sizes = check_arrays(arrays, WORDS, what)
     bounds = [0, *itertools.accumulate(arrays["lengths"].tolist())]
     if sizes["words"] not in (0, size) or bounds[-1] != sizes["bytes"]:

@@ -121,7 +121,7 @@ def _start(pairs: Pairs, source_words: int, target_words: int) -> HmmTables:
 
 
 def _frozen(tables: HmmTables) -> HmmTables:
-    """Drop entries whose probabilities do not exceed the floor, and convert the rest to single precision."""
+    """Drop entries with no probability above `FLOOR`, and convert the other probabilities to single precision."""
     mask = np.maximum(tables.forward, tables.backward) > FLOOR
     before = offsets_of(mask)
     return HmmTables(

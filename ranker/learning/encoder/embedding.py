@@ -55,7 +55,7 @@ class Subwords:
 
 
 def _spread(starts: Int64Array, stops: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return all positions in the blocks from `starts` to `stops`, and the offset of each block among them."""
+    """Return all positions in the ranges from `starts` to `stops`, and the offset of each range among all positions."""
     lengths = stops - starts
     offsets = offsets_of(lengths)
     return np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1]), offsets
@@ -176,7 +176,7 @@ class Encoder:
         return [(before + start, before + stop) for word, (start, stop) in spans if word >= 0]
 
     def unknown(self, texts: Sequence[str]) -> list[str]:
-        """Return the first unknown character of each text that has one; to the encoder these are all the same."""
+        """Return the first unknown character of each text that has one; the encoder treats such characters alike."""
         unknown = {self._tokenizer.token_to_id(name) for name in _UNKNOWN}
 
         def having(texts: Sequence[str]) -> list[str]:
@@ -272,7 +272,7 @@ def _windows(
     after: Int32Array,
     longest: int,
 ) -> Subwords:
-    """Put special tokens around each text's sub-words (`counts` each), in several windows if there are too many."""
+    """Split each text's sub-words (`counts` per text) into windows of at most `longest`, special tokens included."""
     room = max(longest - len(before) - len(after), 1)
     windows = np.maximum(-(-counts // room), 1)
     first = offsets_of(windows)

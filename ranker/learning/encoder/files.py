@@ -104,7 +104,7 @@ class EncoderFiles:
 
 @functools.lru_cache(maxsize=64)
 def _file_digest(path: Path, *_state: int) -> bytes:
-    """Return the SHA-256 of a file, reading it again only if its state has changed."""
+    """Return the SHA-256 of a file, cached as long as the file's `_state` is unchanged."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").digest()
 
@@ -183,7 +183,7 @@ def check(directory: Path) -> EncoderFiles:
 
 
 def _places(config: dict[str, Any]) -> int:
-    """Return the number of positions that the network has for sub-words."""
+    """Return the number of sub-words, special tokens included, for which the network has positions."""
     places, padding = _number(config, "max_position_embeddings") or _USUAL, _number(config, "pad_token_id")
     # RoBERTa and its kin count positions from behind the number of the padding, which is small; where that number is
     # large, as ModernBERT's is, positions count from 0
@@ -245,7 +245,7 @@ def check_installed(encoder: str | Path, *, onnx: bool) -> None:
 
 @contextmanager
 def reading_encoder(files: EncoderFiles) -> Iterator[None]:
-    """Turn libraries' errors about the files of an encoder into a one-line error."""
+    """Replace any error that a library raises about an encoder's files with a one-line error."""
     try:
         yield
     except (ModelError, OptionError, MissingError, ImportError, MemoryError):

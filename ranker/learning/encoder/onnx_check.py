@@ -117,7 +117,7 @@ def _check_node(node: memoryview, path: Path) -> _Node:
 
 
 def _check_tensor(tensor: memoryview, path: Path) -> tuple[str, int]:
-    """Refuse a tensor in another file or with more declared values than bytes; return its name and number of values.
+    """Refuse a tensor that is in another file or declares more values than bytes; return its name and number of values.
 
     The name comes first.
     """
@@ -135,7 +135,7 @@ def _check_tensor(tensor: memoryview, path: Path) -> tuple[str, int]:
 
 
 def _constants(nodes: list[_Node], sizes: dict[str, int], inputs: dict[str, bool]) -> float:
-    """Return an upper bound on the number of values computed from constants alone, infinity if unknown.
+    """Return an upper bound on the number of values that a network computes from constants alone, infinity if unknown.
 
     `sizes` has the number of values of each weight; `inputs` is True for each network input whose size is given.
     """
@@ -183,7 +183,7 @@ def _messages(message: memoryview, wanted: int) -> list[memoryview]:
 
 
 def _text(message: memoryview, wanted: int) -> str:
-    """Return the text in a field, the last one if it is repeated, as always in protobuf."""
+    """Return the text in a field; if the field is repeated, its last value counts, as always in protobuf."""
     return next(reversed(_texts(message, wanted)), "")
 
 

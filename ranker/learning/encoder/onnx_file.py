@@ -63,7 +63,7 @@ def bert_graph(weights: Mapping[str, Float32Array], layers: int, heads: int, eps
 
 
 def four_bits(table: Float32Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float16]] | None:
-    """Store a table exactly in 4 bits per number, with a scale for each 32 numbers of a row, if possible.
+    """Encode a table in 4 bits per number, with a scale for each 32 numbers of a row, if this is lossless.
 
     Returns the steps, with a row's first half in the low four bits and its second half in the high ones, and the
     scales; None for other tables. The number farthest from 0 is 8 steps below 0.
@@ -103,7 +103,7 @@ class _Graph:
         return name
 
     def rows(self, table: Float32Array, which: str) -> str:
-        """Add a look-up of rows in an int8 table; only the rows looked up become float."""
+        """Add a look-up of rows in `table`, stored as int8; only the rows looked up are converted to float."""
         scales = np.maximum(np.abs(table).max(axis=1), 1e-12) / 127
         whole = self.constant(np.rint(table / scales[:, np.newaxis]).astype(np.int8))
         chosen = self.node("Cast", self.node("Gather", whole, which, axis=0), to=1)
@@ -111,7 +111,7 @@ class _Graph:
         return self.node("Mul", chosen, scale)
 
     def subword_rows(self, table: Float32Array, which: str) -> str:
-        """Add a look-up of sub-words' rows in a table, stored in 4 bits if that loses nothing."""
+        """Add a look-up of sub-words' rows in `table`, which is stored in 4 bits per number if this is lossless."""
         small = four_bits(table)
         if small is None:
             return self.rows(table, which)

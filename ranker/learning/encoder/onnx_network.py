@@ -104,7 +104,7 @@ class OnnxNetwork:
 
 
 def _limit_memory(most: int) -> None:
-    """Set a memory limit that sessions made from now on share."""
+    """Set a memory limit that is shared by all sessions created from now on."""
     import onnxruntime
 
     place = onnxruntime.OrtMemoryInfo(

@@ -122,7 +122,7 @@ def _step(step: Mapping[str, Any], part: str) -> Iterator[str]:
 
 
 def _longest_replacement(encoded: object) -> int:
-    """Return the size in bytes of the longest text that SentencePiece's character table inserts, huge if damaged."""
+    """Return the size in bytes of the longest replacement in SentencePiece's character table; huge if it is damaged."""
     many = 1 << 30
     try:
         raw = base64.b64decode(str(encoded), validate=True)

@@ -28,7 +28,7 @@ class TorchNetwork:
 
     @contextmanager
     def threads(self) -> Iterator[ThreadPoolExecutor]:
-        """Provide threads that each run the network single-threaded, so that no operation waits for other threads."""
+        """Provide a thread pool in which each thread runs the network single-threaded."""
         import torch
 
         before = torch.get_num_threads()

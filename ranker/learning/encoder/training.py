@@ -104,7 +104,7 @@ class Example:
 
     @property
     def share(self) -> FloatArray:
-        """Weights of the pairs in the loss: a source counts about as the square root of its number of pairs."""
+        """Weights of pairs in the loss, by which a source counts about as the square root of its number of pairs."""
         return self.weight / math.sqrt(len(self.weight))
 
     @property
@@ -123,7 +123,7 @@ def _pairs(dataset: Dataset, kind: str) -> PreferencePairs:
 
 
 def draw(dataset: Dataset, number: int, seed: int) -> Dataset:
-    """Draw at least `number` sources, always together with all other sources that have the same first reference."""
+    """Draw at least `number` sources at random, keeping sources with the same first reference together."""
     first = dataset.references["text"].to_numpy(object)[dataset.reference_offsets[:-1]]
     codes, texts = pd.factorize(first)
     order = np.random.default_rng(seed).permutation(len(texts))
@@ -132,7 +132,7 @@ def draw(dataset: Dataset, number: int, seed: int) -> Dataset:
 
 
 def examples(dataset: Dataset, encoder: Encoder, kind: str, settings: TrainingSettings) -> list[Example]:
-    """Return an example for each source with ordered pairs, with one reference and some candidates drawn at random.
+    """Return an example for each source with human preferences: a reference and some candidates, drawn at random.
 
     If `balanced`, the pairs of a source are weighted by margin, and sources by their number of pairs only.
     """
@@ -302,7 +302,7 @@ class Trainer:
         return 1 + self.settings.against_source
 
     def _scores(self, batch: Sequence[Example]) -> Iterator[tuple[Example, Any]]:
-        """Yield each example with the scores of its candidates, one column for each score."""
+        """Yield each example with its candidates' scores, one row per candidate and one column per score."""
         scores, start = self.columns(batch) @ (self.head * self.used), 0
         for item in batch:
             stop = start + len(item.texts) - self._compared
@@ -332,7 +332,7 @@ class Trainer:
         return float(loss.detach())
 
     def tau(self, items: Sequence[Example]) -> float:
-        """Return Kendall's tau between the scores against the reference and the weighted preferences of examples."""
+        """Return Kendall's tau between examples' weighted preferences and scores computed against the reference."""
         import torch
 
         agreed = total = 0.0
@@ -349,7 +349,7 @@ class Trainer:
         return {name: value.detach().cpu().clone().contiguous() for name, value in self.named}
 
     def result(self, learnt: dict[str, Any]) -> dict[str, Float32Array]:
-        """Return all weights: learnt ones averaged with their original values (see `keep`), others unchanged."""
+        """Return all weights: learnt weights averaged with their original values (see `keep`), others unchanged."""
         whole = dict(self.model.named_parameters()) | learnt
         mean = {name: before.lerp(learnt[name], 1 - self.settings.keep) for name, before in self.before.items()}
         return {name: each.detach().cpu().float().numpy() for name, each in (whole | mean).items()}

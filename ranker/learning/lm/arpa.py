@@ -60,7 +60,7 @@ def write_arpa(model: NgramModel, vocabulary: Sequence[str], path: str | Path, *
 
 
 def _words_of(model: NgramModel, vocabulary: Sequence[str]) -> list[str]:
-    """Return the string of each unigram node, an empty one for the root."""
+    """Return the word of each unigram node, or an empty string for the root."""
     word_ids = model.trie.word_ids
     if len(word_ids) and word_ids[-1] >= len(vocabulary):
         raise DataError(f"word id {word_ids[-1]}: expected ids below {len(vocabulary)}, the size of the vocabulary")

@@ -44,7 +44,7 @@ class NgramTrie:
 
     @property
     def vocabulary_size(self) -> int:
-        """Number of words that have a probability: the text's, ``<unk>`` and ``</s>``, but not ``<s>``."""
+        """Number of words that have a probability: the words of the text, ``<unk>`` and ``</s>``, but not ``<s>``."""
         return len(self.word_ids) + 2
 
     def nodes(self, order: int) -> slice:
@@ -82,7 +82,7 @@ class NgramCounts:
 
 @dataclass(frozen=True)
 class TextSums:
-    """Sums over all n-grams of a text: totals and followers of contexts, preceded n-grams, vocabulary and sentences."""
+    """Statistics of a text: each context's total count and followers, n-grams preceded by a word, and sizes."""
 
     totals: Int64Array
     followers: Int64Array
@@ -92,7 +92,7 @@ class TextSums:
 
     @classmethod
     def of(cls, counts: NgramCounts) -> Self:
-        """Compute the sums from the counts of a text's n-grams."""
+        """Compute the statistics from the counts of a text's n-grams."""
         trie = counts.trie
         contexts = int(trie.starts[trie.order])
         child = slice(1, None)  # every node but the root is a child
@@ -162,7 +162,7 @@ def count_ngrams(values: npt.ArrayLike, offsets: npt.ArrayLike, order: int = 3) 
 def between_boundaries(
     words: Int32Array, offsets: Int64Array, padded_offsets: Int64Array
 ) -> tuple[Int32Array, Int64Array]:
-    """Enclose each sentence by ``<s>`` and ``</s>``; also return each position's distance from its ``<s>``."""
+    """Enclose each sentence by ``<s>`` and ``</s>``; also return each position's distance from the sentence's start."""
     text = np.empty(padded_offsets[-1], dtype=np.int32)
     depth = np.arange(len(text)) - np.repeat(padded_offsets[:-1], np.diff(padded_offsets))
     inside = np.ones(len(text), dtype=np.bool_)

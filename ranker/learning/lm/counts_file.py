@@ -86,7 +86,7 @@ class CountsModel:
 
 
 def _trie(starts: Int64Array, children: Int32Array, word: Int32Array) -> NgramTrie:
-    """Rebuild the trie: contexts follow from each node's number of children, suffixes from look-ups."""
+    """Rebuild the trie: contexts from each node's number of children, suffixes by looking up shorter n-grams."""
     nodes, types = len(word), int(starts[2])
     if int(children.sum(dtype=np.int64)) != nodes - 1 or (word[:types] != np.arange(types)).any():
         raise ModelError(_UNSOUND)

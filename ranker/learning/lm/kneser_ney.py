@@ -94,7 +94,7 @@ def estimate_discounts(counts: NgramCounts) -> tuple[FloatArray, tuple[int, ...]
 
 
 def _last_ngrams(counts: NgramCounts) -> list[int]:
-    """Return each lower order's last n-gram as ``lmplz`` sorts: by words' first appearance, from the last word."""
+    """Return the n-gram of each lower order that ``lmplz`` sorts last: by words' first appearance, last word first."""
     trie = counts.trie
     text = trie.word[counts.longest]
     appearance = np.zeros(trie.starts[2], dtype=np.int64)

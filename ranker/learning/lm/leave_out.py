@@ -40,7 +40,7 @@ class _Counts(NamedTuple):
 
 
 class _Groups(NamedTuple):
-    """Sentences by group: those of group ``g`` are ``members[offsets[g]:offsets[g + 1]]``."""
+    """Sentences by group: the sentences of group ``g`` are ``members[offsets[g]:offsets[g + 1]]``."""
 
     members: Int64Array
     offsets: Int64Array
@@ -58,7 +58,7 @@ def _adjust(counts: _Counts, node: int, change: int) -> None:
 
 @kernel
 def _add_sentence(counts: _Counts, longest: Int32Array, change: int) -> int:
-    """Add (`change` 1) or remove (-1) a training sentence in the counts; return the change in vocabulary size."""
+    """Add a training sentence to the counts (`change` 1) or remove it (-1); return the change in vocabulary size."""
     words = 0
     for position in range(1, len(longest)):
         node = longest[position]
@@ -118,7 +118,7 @@ def _probability(
     ngram: int,
     matched: int,
 ) -> float:
-    """Return a word's probability, interpolated upwards from the uniform one; `ngram` is its longest known n-gram."""
+    """Return a word's probability, interpolated from the uniform distribution; `ngram` is its longest known n-gram."""
     share = np.zeros(len(contexts))
     for size in range(matched, 0, -1):
         total = counts.total[contexts[size - 1]]
@@ -189,7 +189,7 @@ def leave_out_scores(
     offsets: npt.ArrayLike,
     groups: npt.ArrayLike,
 ) -> SentenceScores:
-    """Score each sentence by the model of the training sentences that are not in its group."""
+    """Score each sentence by the language model of the training sentences of all other groups."""
     trie = counts.trie
     ids, bounds = as_sentences(values, offsets)
     table = by_count(discounts)

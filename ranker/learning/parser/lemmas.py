@@ -24,7 +24,7 @@ class LemmaTable:
     exceptions: Mapping[str, Mapping[str, str]]
 
     def lemma(self, form: str, tag: str) -> str:
-        """Return the lower-cased lemma of `form` used as `tag`; an unknown tag gives the lower-cased form."""
+        """Return the lower-cased lemma of `form` with the tag `tag`, or the lower-cased form if the tag is unknown."""
         form = form.lower()
         listed = self.exceptions.get(tag, {}).get(form)
         if listed is not None:

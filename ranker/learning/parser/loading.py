@@ -78,7 +78,7 @@ def _networks(pipeline: Language) -> list[tuple[str, Any]]:
 
 
 def _tokenizer_problems(directory: Path, pipeline: Language) -> Iterator[str]:
-    """Yield problems of the tokenizer's patterns, which must be simple or the language's own."""
+    """Yield problems with the tokenizer's patterns, which must be simple or spaCy's defaults for the language."""
     file = directory / "tokenizer"
     if not file.is_file():
         return
@@ -93,7 +93,7 @@ def _tokenizer_problems(directory: Path, pipeline: Language) -> Iterator[str]:
 
 
 def ends_soon(pattern: str) -> bool:
-    """True if a search for a pattern cannot take long: it repeats at most one part, which has no choices inside it."""
+    """True if a search cannot take long: the pattern repeats at most one part, and that part contains no choices."""
     parser: Any = importlib.import_module("re._parser")
     if len(pattern) > _LONGEST_PATTERN:
         return False
@@ -105,7 +105,7 @@ def ends_soon(pattern: str) -> bool:
 
 
 def _effort(parsed: Any) -> tuple[float, float]:
-    """Return a pattern's numbers of unbounded repetitions and of choices; infinity for choices inside a repetition."""
+    """Count a pattern's unbounded repetitions and its choices; both are infinite if a repetition contains either."""
     repeats = choices = 0.0
     for operator, value in parsed:
         name = str(operator)
@@ -133,7 +133,7 @@ def _effort(parsed: Any) -> tuple[float, float]:
 
 
 def _rule_problems(directory: Path) -> Iterator[str]:
-    """Yield problems of the rules for tags and lemmas."""
+    """Yield problems with the rules for tags and lemmas."""
     rules, trees = directory / "attribute_ruler" / "patterns", directory / "lemmatizer" / "trees"
     if rules.is_file():
         for rule in _dictionaries(msgspec.msgpack.decode(rules.read_bytes())):
@@ -160,14 +160,14 @@ def _dictionaries(value: object) -> Iterator[dict[str, Any]]:
 
 
 def _searched(rule: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the regular expressions among a rule's conditions for one word."""
+    """Yield the regular expressions in a rule's conditions on a word."""
     for key, value in rule.items():
         if key == "REGEX":
             yield from [value] if isinstance(value, str) else map(str, next(iter(value.values())))
 
 
 def _is_text(label: object) -> bool:
-    """True if a label is text that UTF-8 can encode; JSON may contain lone surrogates, which it cannot."""
+    """True if a label is text without lone surrogates, which JSON may contain but UTF-8 cannot encode."""
     return isinstance(label, str) and not any("\ud800" <= character <= "\udfff" for character in label)
 
 
@@ -177,7 +177,7 @@ def _settings(layer: Any) -> dict[str, Any]:
 
 
 def _weight_problems(pipeline: Language, made: Mapping[str, list[dict[str, Any]]]) -> Iterator[str]:
-    """Yield problems of weights whose shape, type or settings differ from those that compiled code expects."""
+    """Yield problems with weights whose shape, type or settings differ from those that compiled code expects."""
     widths = {name: part.model.maybe_get_dim("nO") for name, part in _networks(pipeline)}
     for name, part in _networks(pipeline):
         for layer, settings in zip(part.model.walk(), made[name], strict=True):

@@ -91,7 +91,7 @@ def broken(directory: object, error: Exception | str) -> ModelError:
 
 
 def checked_config(directory: Path) -> Mapping[str, Any]:
-    """Return the configuration of a pipeline with its components, or refuse it if loading it could run code.
+    """Return the configuration of a pipeline and its components; refuse a configuration that could run code.
 
     References to other parts of the file are resolved, so that spaCy is given exactly what was checked.
     """
@@ -129,12 +129,12 @@ def checked_config(directory: Path) -> Mapping[str, Any]:
 
 
 def _is_own_component(name: str, factory: object) -> bool:
-    """True if a component's factory is one of spaCy's and, for components that are run, the one of the same name."""
+    """True if a component's factory is built into spaCy and, if the component is loaded, accepted for its name."""
     return factory in COMPONENTS.get(name, _FACTORIES)
 
 
 def _check_value(directory: Path, path: str, value: object) -> None:
-    """Refuse a number that would make a network larger than any parser's, and an unresolved reference."""
+    """Refuse a number that would make a network larger than any parser's, or an unresolved reference to a value."""
     most = next((most for key, most in _MOST.items() if path.endswith(f".{key}")), _MOST_ANYWHERE)
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if number and ".model." in path and not abs(cast(float, value)) <= most:
@@ -144,7 +144,7 @@ def _check_value(directory: Path, path: str, value: object) -> None:
 
 
 def _references(config: object) -> Iterator[int]:
-    """Yield the number of references to other values in each text of a configuration."""
+    """Yield the number of references to other values in each string of a configuration."""
     for _, value in _values(config, ""):
         if isinstance(value, str):
             yield value.count("${")

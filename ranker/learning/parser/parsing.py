@@ -255,7 +255,7 @@ def _parse_chunk(origin: str, sentences: Sentences, *, lemmas: bool) -> _ParsedC
 
 
 def digest(origin: str | Path) -> str:
-    """Return the SHA-256 digest of the files of a pipeline that affect its results, so not of card and licence."""
+    """Return the SHA-256 digest of a pipeline's files that affect its results, which excludes the card and licence."""
     directory = directory_of(origin)
     states = ((file, file.stat()) for file in sorted(_content(directory)))
     return _digest_of(

@@ -54,7 +54,7 @@ class FittedWeights:
 
 @dataclass(frozen=True)
 class Fitting:
-    """The options of `RankSVM`, with the same names, and the signs allowed for weights (squared hinge only)."""
+    """The options of `RankSVM`, under the same names, and the sign allowed for each weight (squared hinge only)."""
 
     C: float | str = 1.0
     loss: str = "hinge"
@@ -64,7 +64,7 @@ class Fitting:
     signs: FloatArray | None = None
 
     def check(self, *, may_be_zero: bool) -> None:
-        """Refuse options out of range; C may be 0 only if `may_be_zero`, that is with an origin."""
+        """Refuse options that are out of range; `may_be_zero` allows C to be 0, which requires an origin."""
         possible = isinstance(self.C, Real) and not isinstance(self.C, bool) and is_penalty(float(self.C))
         possible = possible or (may_be_zero and self.C == UNMOVED)
         if not possible and not (isinstance(self.C, str) and self.C == "auto"):
@@ -171,7 +171,7 @@ class Fitting:
 def _folds(
     labels: Int64Array, parts: int, random_state: np.random.RandomState
 ) -> Iterator[tuple[Int64Array, Int64Array]]:
-    """Yield the indices of the training units and of the held-out units, as scikit-learn's shuffled `GroupKFold`."""
+    """Yield the indices of each fold's training and held-out units, like scikit-learn's shuffled `GroupKFold`."""
     for held_out in np.array_split(random_state.permutation(np.unique(labels)), parts):
         is_held_out = np.isin(labels, held_out)
         yield np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)

@@ -18,19 +18,19 @@ from ranker.ranks import group_offsets, group_spearman, merge_ties
 
 
 class Judgements(Protocol):
-    """Human judgements of rows, split into units for cross-validation: graded rows, or preferred pairs."""
+    """Human judgements of rows in units that cross-validation can hold out: graded rows, or pairs with a preference."""
 
     everything: Int64Array
     """All units."""
 
     def units(self) -> tuple[Int64Array, Int64Array]:
-        """Return the units that are part of any pair, and the label of the group with which each unit is held out."""
+        """Return the units that are part of a pair, and the block of each unit; blocks are held out as a whole."""
 
     def select(self, units: Int64Array) -> tuple[FloatArray, PairSet]:
-        """Return the (centred) rows of some units, and the pairs of these rows, as a solver needs them."""
+        """Return the rows of some units, centred, and the pairs of these rows, in the form that a solver needs."""
 
     def agreement(self, coef: FloatArray, units: Int64Array) -> tuple[float, float]:
-        """Return the summed agreement of scores with some units, and the total weight to divide it by."""
+        """Return the summed agreement of the scores by `coef` with some units, and the total weight to divide it by."""
 
 
 class Grades:
@@ -42,7 +42,7 @@ class Grades:
         self.everything: Int64Array = np.arange(len(grades))
 
     def units(self) -> tuple[Int64Array, Int64Array]:
-        """Return the rows of groups that contain a pair, and their blocks: whole groups that are held out together."""
+        """Return the rows of groups that contain a pair, and each row's block of groups that are held out together."""
         order, offsets = group_offsets(self.groups)
         grades = self.grades[order]
         differ = np.maximum.reduceat(grades, offsets[:-1]) > np.minimum.reduceat(grades, offsets[:-1])
@@ -51,13 +51,13 @@ class Grades:
         return np.flatnonzero(in_pair), self.blocks[in_pair]
 
     def select(self, units: Int64Array) -> tuple[FloatArray, PairSet]:
-        """Return some rows, sorted by group and centred, and their pairs."""
+        """Return some rows, centred and sorted by group, and the pairs that they form."""
         order, offsets = group_offsets(self.groups[units])
         order = units[order]
         return _centred(self.X, order), PairSet.graded(offsets, self.grades[order])
 
     def agreement(self, coef: FloatArray, units: Int64Array) -> tuple[float, float]:
-        """Return the sum over groups of Spearman's correlation, 0 where all scores tie, and the number of groups."""
+        """Return the sum of groups' Spearman correlations, 0 if a group's scores all tie, and the number of groups."""
         order, offsets = group_offsets(self.groups[units])
         order = units[order]
         rho = group_spearman(self.X[order] @ coef, self.grades[order], offsets)
@@ -65,7 +65,7 @@ class Grades:
 
 
 class Preferences:
-    """Pairs of rows, one preferred to the other; a unit is a pair."""
+    """Pairs of a preferred row and another row; each pair is a unit."""
 
     def __init__(
         self,
@@ -80,12 +80,12 @@ class Preferences:
         self.everything: Int64Array = np.arange(len(pairs))
 
     def units(self) -> tuple[Int64Array, Int64Array]:
-        """Return the pairs with a positive weight, and their blocks."""
+        """Return the indices of the pairs with a positive weight, and the block of each pair."""
         units = np.flatnonzero(self.weights > 0.0)
         return units, self.blocks[self.pairs[units, 0]]
 
     def select(self, units: Int64Array) -> tuple[FloatArray, PairSet]:
-        """Return the rows in some pairs, centred, and these pairs."""
+        """Return the rows of some pairs, centred, and the pairs themselves."""
         rows, places = np.unique(self.pairs[units], return_inverse=True)
         better, worse = places.reshape(-1, 2).T
         return _centred(self.X, rows), PairSet(len(rows), better, worse, self.weights[units])
@@ -180,7 +180,7 @@ def _components(pairs: Int64Array, n_rows: int) -> Int64Array:
 
 
 def _centred(X: FloatArray, rows: Int64Array) -> FloatArray:
-    """Subtract from rows roughly their mean, a round number: differences stay exact and rounding errors get smaller."""
+    """Select rows and subtract their mean, rounded so that differences stay exact, to reduce rounding errors."""
     chosen = np.take(X, rows, axis=0)
     if len(chosen):
         lowest = chosen.min(axis=0)

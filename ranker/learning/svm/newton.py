@@ -73,7 +73,7 @@ MAX_TRIALS = 40
 
 @dataclass(frozen=True)
 class Solution:
-    """Weights, their objective, and the duality gap that certifies how close it is to the minimum."""
+    """Weights, their objective, and the duality gap, which bounds the distance of the objective from its minimum."""
 
     coef: FloatArray
     """The weights w, shape (d,)."""
@@ -190,7 +190,7 @@ class _Descent:
         return best
 
     def gradient(self, coef: FloatArray, alpha_coef: FloatArray) -> FloatArray:
-        """Return the gradient at `coef`, whose alphas give ``X'a = alpha_coef``."""
+        """Return the gradient at `coef`, given ``alpha_coef = X'a`` for the alphas."""
         return coef - self.origin - alpha_coef
 
     def exact_gradient(self, coef: FloatArray) -> FloatArray:
@@ -198,7 +198,7 @@ class _Descent:
         return self.gradient(coef, exact_product(self.rows, self.at(coef).row_alpha))
 
     def squared_gap(self, coef: FloatArray) -> float:
-        """Return the duality gap of the squared hinge at `coef`; its alphas are always feasible."""
+        """Return the duality gap of the squared hinge at `coef`; the alphas of any weights are feasible."""
         gradient = self.exact_gradient(coef)
         return 0.5 * float(gradient @ gradient)
 
@@ -234,14 +234,14 @@ class _Descent:
         return -_solve(hessian, gradient)
 
     def without_width(self, point: _Point) -> FloatArray:
-        """Predict the minimiser for zone width 0, if the same pairs as at `point` are in the zone."""
+        """Predict the minimiser of the unsmoothed hinge, assuming that the same pairs as at `point` are in the zone."""
         steep = PairLoss(self.loss.width, self.loss.slope / REMOVAL, self.loss.cap)
         row_alpha, _ = self.pairs.alphas(point.scores, steep)
         gradient = self.gradient(point.coef, self.rows.T @ row_alpha)
         return point.coef + self.newton_step(point.scores, steep, gradient)
 
     def descend(self, point: _Point, gradient: FloatArray) -> _Point | None:
-        """Take a Newton step as far as the objective falls; None if rounding errors leave no descent."""
+        """Take a Newton step with a line search; None if rounding errors leave no direction of descent."""
         step = self.newton_step(point.scores, self.loss, gradient)
         step_scores = self.rows @ step
         slope_at_start = float(gradient @ step)

@@ -25,7 +25,7 @@ MOST_PAIRS = 200_000_000
 
 
 class Totals(NamedTuple):
-    """Sums over the pairs, each counted with its weight."""
+    """Sums of slack and of squared slack over pairs, weighted by the pairs' weights."""
 
     cap_slack: float
     """Slack of the pairs beyond the zone."""
@@ -36,7 +36,7 @@ class Totals(NamedTuple):
 
 
 class PairLoss(NamedTuple):
-    """Convex loss of one pair, defined by its derivative: ``slope * slack`` up to slack `width`, `cap` beyond.
+    """Convex loss of one pair, defined by its derivative: ``slope * slack`` for slack up to `width`, `cap` beyond.
 
     An infinite `width` is the squared hinge ``slope / 2 * slack ** 2``. A finite one is Huber's smoothing of the
     hinge ``cap * slack``, if ``slope * width == cap``.
@@ -47,19 +47,19 @@ class PairLoss(NamedTuple):
     cap: float
 
     def unsmoothed(self, totals: Totals) -> float:
-        """Return the sum over pairs of the loss without smoothing, that is of the hinge or the squared hinge."""
+        """Return the sum over pairs of the loss without smoothing: the hinge or the squared hinge."""
         if np.isinf(self.width):
             return 0.5 * self.slope * totals.zone_squares
         return self.cap * (totals.cap_slack + totals.zone_slack)
 
     def smoothing_gap(self, totals: Totals) -> float:
-        """Return the duality gap due to smoothing: the sum over pairs in the zone of ``(cap - alpha) * slack``."""
+        """Return the duality gap of smoothing: the sum of ``(cap - alpha) * slack`` over slacks in (0, `width`]."""
         if np.isinf(self.width):
             return 0.0
         return max(0.0, self.cap * totals.zone_slack - self.slope * totals.zone_squares)
 
     def narrowed(self, factor: float) -> PairLoss:
-        """Return a smoothing of the same hinge with `factor` times this width."""
+        """Return a smoothing of the same hinge whose width is `factor` times as large."""
         return PairLoss(self.width * factor, self.slope / factor, self.cap)
 
 
@@ -75,7 +75,7 @@ class PairSet:
 
     @classmethod
     def graded(cls, offsets: Int64Array, grades: FloatArray) -> PairSet:
-        """Make a pair of weight 1 of any two rows of the same group with different grades."""
+        """Make a pair with weight 1 from any two rows of the same group that have different grades."""
         sizes = np.diff(offsets)
         possible = int((sizes * (sizes - 1) // 2).sum())
         if possible > MOST_PAIRS:
@@ -90,7 +90,7 @@ class PairSet:
         return cls(len(grades), *pairs, np.ones(len(sign)))
 
     def alphas(self, scores: FloatArray, loss: PairLoss) -> tuple[FloatArray, Totals]:
-        """Return, for each row, the alphas of the pairs it wins minus those of the pairs it loses; and the totals."""
+        """Return each row's sum of alphas over the pairs it wins minus that over the pairs it loses, and the totals."""
         slack = self._slack(scores)
         in_zone = _in_zone(slack, loss.width)
         zone, cap = np.where(in_zone, slack, 0.0), np.where(slack > loss.width, slack, 0.0)
@@ -101,7 +101,7 @@ class PairSet:
         )
 
     def curvature(self, scores: FloatArray, rows: FloatArray, width: float) -> FloatArray:
-        """Return ``rows' L rows``, where L is the weighted Laplacian of the pairs in the zone."""
+        """Return ``rows' L rows``, where L is the weighted graph Laplacian of the pairs with slack in (0, `width`]."""
         weights = np.where(_in_zone(self._slack(scores), width), self.weights, 0.0)
         degree = sum(np.bincount(ends, weights, self.n_rows) for ends in (self.better, self.worse))
         edges = csr_array((weights, self.worse, self._starts), shape=(self.n_rows, self.n_rows))
@@ -109,7 +109,7 @@ class PairSet:
         return np.asarray(half + half.T)
 
     def tight(self, scores: FloatArray, width: float) -> Int64Array:
-        """Return the numbers of the pairs whose margin differs from 1 by at most `width`."""
+        """Return the indices of the pairs whose margin differs from 1 by at most `width`."""
         return np.flatnonzero(np.abs(self._slack(scores)) <= width)
 
     def _slack(self, scores: FloatArray) -> FloatArray:

@@ -54,7 +54,7 @@ class Polished:
     bound: FloatArray
 
     def gap(self, coef: FloatArray) -> float:
-        """Return the duality gap of weights so close to the minimum that no pair changes its place."""
+        """Return the duality gap of weights so close to the minimum that no pair off the margin crosses the margin."""
         slack = 1.0 - self.differences @ coef
         off = coef - self.dual_coef
         return float(0.5 * off @ off + (self.bound * np.maximum(slack, 0.0) - self.alpha * slack).sum())
@@ -95,7 +95,7 @@ def _polish(
 
 
 def _distinct(differences: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-    """Return the distinct differences of pairs, sorted, and the summed weight of each; None if there are too many."""
+    """Return distinct differences between paired rows, sorted, and their total weights; None if there are too many."""
     if not len(differences):
         return differences, weights
     order = np.lexsort(differences.T[::-1])
@@ -110,7 +110,7 @@ def _distinct(differences: FloatArray, weights: FloatArray) -> tuple[FloatArray,
 
 
 def _on_margin(pull: FloatArray, differences: FloatArray) -> FloatArray | None:
-    """Return the weights closest to `pull` that have margin 1 for each difference, or None if there are none."""
+    """Return the weights closest to `pull` that give each difference margin 1, or None if no weights do."""
     if not len(differences):
         return pull
     left, singular, right = np.linalg.svd(differences, full_matrices=False)
@@ -125,7 +125,7 @@ def _on_margin(pull: FloatArray, differences: FloatArray) -> FloatArray | None:
 
 
 def _with_alphas(coef: FloatArray, pull: FloatArray, differences: FloatArray, bound: FloatArray) -> Polished | None:
-    """Find alphas between 0 and `bound` that give `coef`; None if there are no such alphas."""
+    """Find alphas between 0 and `bound` that yield the weights `coef`; None if there are no such alphas."""
     from scipy.optimize import lsq_linear
 
     missing = coef - pull
@@ -143,7 +143,7 @@ def _with_alphas(coef: FloatArray, pull: FloatArray, differences: FloatArray, bo
 
 
 def rounded(coef: FloatArray, origin: FloatArray | float = 0.0) -> FloatArray:
-    """Round the differences of weights from `origin` to a unit relative to the largest value in either."""
+    """Round the differences between `coef` and `origin` to a unit proportional to the largest magnitude in either."""
     largest = float(max(np.abs(coef).max(initial=0.0), np.abs(origin).max(initial=0.0)))
     if not 1e-280 < largest < np.inf:
         return coef

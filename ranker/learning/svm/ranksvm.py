@@ -191,7 +191,7 @@ class RankSVM(BaseEstimator):
         return self
 
     def decision_function(self, X: npt.ArrayLike) -> FloatArray:
-        """Return the scores ``X w``, shape (n,), which compare rows of the same group and are no absolute quality."""
+        """Return the scores ``X w``, shape (n,), which are comparable only among rows of the same group."""
         check_is_fitted(self)
         rows = validate_data(self, X, dtype=np.float64, reset=False)
         return np.asarray(rows @ self.coef_)

@@ -18,7 +18,7 @@ def stemmers() -> list[str]:
 
 @functools.cache
 def stemmer_of(language: str) -> Callable[[str], str]:
-    """Return the function that stems words of a language, named as in ``german``."""
+    """Return the function that stems words of a language, given by its lower-case English name such as ``german``."""
     known = stemmers()
     if language not in known:
         listed = ", ".join(known)

@@ -25,7 +25,7 @@ def word_tables(
     stem: Callable[[str], str] | None,
     synsets: Callable[[str], Iterable[int]] | None,
 ) -> WordTables:
-    """Tabulate each word's stem and synsets; None for `stem` or `synsets` turns the matches by them off."""
+    """Tabulate each word's stem and synsets; None for `stem` or `synsets` turns off matching by stem or synset."""
     sorted_synsets = [sorted(synsets(word)) if synsets else [] for word in vocabulary]
     offsets = offsets_of([len(synsets_of_word) for synsets_of_word in sorted_synsets])
     values = np.fromiter((synset for row in sorted_synsets for synset in row), dtype=np.int32, count=int(offsets[-1]))
