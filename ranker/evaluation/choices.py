@@ -27,7 +27,7 @@ Parity = Literal["sacrebleu"]
 
 
 def check_resampling(resamples: object, seed: object, *, fewest: int = 0) -> None:
-    """Refuse a number of resamples, or a seed, that is out of range."""
+    """Raise an error if the number of resamples or the seed is out of range."""
     if not (isinstance(resamples, Integral) and int(resamples) >= fewest):
         raise OptionError(f"resamples: expected a whole number from {fewest}, found {resamples!r}")
     if not (isinstance(seed, Integral) and int(seed) >= 0):

@@ -25,7 +25,7 @@ class TableResult(ABC):
         """Return the figures of the result as a data frame."""
 
     def _brief(self) -> pd.DataFrame:
-        """Part of `to_frame` to display."""
+        """Part of the `to_frame` result to display."""
         return self.to_frame()
 
     def __repr__(self) -> str:

@@ -39,7 +39,7 @@ def statistics(agreement: Agreement, scope: Scope) -> dict[str, Estimate]:
 
 
 def headline(agreement: Agreement, scope: Scope) -> dict[str, Estimate]:
-    """Return a scope's headline figures: Spearman's rho, and taus (wmt14) over preferences."""
+    """Return the main figures of a scope: Spearman's rho, and tau (variant wmt14) for each set of preferences."""
     evaluation = agreement.evaluation
     taus = {name: TAUS[name]["wmt14"] for name in ("primary", "official") if evaluation.main_scope.pairs.get(name)}
     chosen = {"Spearman": SPEARMAN["tie-corrected"], **taus}
@@ -192,7 +192,7 @@ def shares(findings: RankerFindings) -> Plot:
 
 
 def _read_out(labels: list[str], series: list[Series]) -> str:
-    """Write out the values of the first ten rows."""
+    """Return the values of the first ten rows as text."""
     lines = []
     for row, label in enumerate(labels[:10]):
         values = ", ".join(f"{line.name} {line.estimates[row].value:.3f}" for line in series)

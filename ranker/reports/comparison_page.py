@@ -15,7 +15,7 @@ LEADING = 3
 
 
 def comparison_report(comparison: Comparison) -> tuple[str, dict[str, Plot]]:
-    """Write the report on a comparison of metrics; returns and raises as `ranker.reports.ranker_page.ranker_report`."""
+    """Return the report on a comparison of metrics, and its plots; raise an error if a required package is missing."""
     require()
     main = comparison.main_scope
     names = dict.fromkeys(scope.data for scope in comparison.scopes if scope.data)

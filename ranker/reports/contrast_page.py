@@ -144,7 +144,7 @@ def _segments(contrast: SystemContrast, side: str, name: str, segments: Sequence
 
 
 def _shown(contrast: SystemContrast, segments: Sequence[SegmentContrast]) -> list[ShownSegment]:
-    """Mark the words of segments that occur in the references, and the words in which the systems differ."""
+    """Mark the words of segments that occur in the references, and the words that only one of the two systems has."""
     dataset = assemble(
         [
             Record(

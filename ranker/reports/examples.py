@@ -37,7 +37,7 @@ class TextRun:
 
 @dataclass(frozen=True)
 class ShownCandidate:
-    """One output of a source, as an example shows it."""
+    """One output of a source, with the matches and errors that an example shows."""
 
     output: Output
     runs: tuple[TextRun, ...]
@@ -48,7 +48,7 @@ class ShownCandidate:
 
 @dataclass(frozen=True)
 class ShownSource:
-    """One source with its outputs, best score first, as an example shows it."""
+    """One source with its outputs, best score first, as shown in an example."""
 
     source: SourceOutputs
     references: tuple[tuple[TextRun, ...], ...]
@@ -57,7 +57,7 @@ class ShownSource:
 
 
 def choose(rho: FloatArray, ordered: Int64Array, count: int, seed: int) -> dict[str, Int64Array]:
-    """Choose sources with the lowest and highest correlations, and random ones."""
+    """Choose sources with the lowest and highest correlations, and random sources."""
     tie = np.random.default_rng(seed).permutation(len(rho))
     defined = int((~np.isnan(rho)).sum())
     # NaN sorts last
@@ -69,7 +69,7 @@ def choose(rho: FloatArray, ordered: Int64Array, count: int, seed: int) -> dict[
 
 
 def choose_unjudged(spread: FloatArray, count: int, seed: int) -> dict[str, Int64Array]:
-    """Choose unjudged sources: those with the largest score differences, and random ones."""
+    """Choose unjudged sources: those with the largest score differences, and random sources."""
     tie = np.random.default_rng(seed).permutation(len(spread))
     apart = np.lexsort((tie, -spread))[: min(count, int((spread > 0).sum()))]
     rest = np.setdiff1d(np.flatnonzero(~np.isnan(spread)), apart)
@@ -83,7 +83,7 @@ def show(
     why: PairExplanation | None = None,
     spans: Mapping[int, CandidateSpans] | None = None,
 ) -> ShownSource:
-    """Mark matches of words and of the extractors in one source, and the `spans` of its candidates, given by row."""
+    """Mark word matches, extractors' matches and error `spans` (by candidate row) in the outputs of one source."""
     batch = readable_batch(dataset, lowercase=False)
     place = int(dataset.candidate_source[source.outputs[0].row])
     references = [
@@ -128,7 +128,7 @@ def show(
 
 
 def _error_runs(text: str, spans: Sequence[Span]) -> tuple[TextRun, ...]:
-    """Split a candidate into its spans and the text between them; empty without spans."""
+    """Split a candidate into its spans and the text between them; empty if there are no spans."""
     runs: list[TextRun] = []
     end = 0
     for span in spans:
@@ -142,7 +142,7 @@ def _error_runs(text: str, spans: Sequence[Span]) -> tuple[TextRun, ...]:
 
 
 def differences(dataset: Dataset, first: int, second: int) -> tuple[tuple[TextRun, ...], tuple[TextRun, ...]]:
-    """Mark words outside the longest common subsequence of two (truncated) candidates."""
+    """Mark the words of two (possibly truncated) candidates that are not in their longest common subsequence."""
     batch = readable_batch(dataset, lowercase=False)
     rows = [int(batch.candidate[row]) for row in (first, second)]
     texts = [dataset.candidates["text"].iloc[row] for row in (first, second)]
@@ -155,7 +155,7 @@ def differences(dataset: Dataset, first: int, second: int) -> tuple[tuple[TextRu
 
 
 def _common(first: Sequence[str], second: Sequence[str]) -> tuple[list[bool], list[bool]]:
-    """Return masks of each side's words in the longest common subsequence that the page's script finds too."""
+    """Return masks of the words in the longest common subsequence, choosing the one that the page's script finds."""
     best = np.zeros((len(first) + 1, len(second) + 1), dtype=np.int64)
     second_words = np.array(second, dtype=object)
     for place in range(len(first) - 1, -1, -1):
@@ -176,7 +176,7 @@ def _common(first: Sequence[str], second: Sequence[str]) -> tuple[list[bool], li
 
 
 def _present(words: Sequence[str], known: Counter[str]) -> list[bool]:
-    """True for each of `words` among the lower-case `known` words, up to its count there."""
+    """True for each of `words` that occurs in `known` in lower case, up to its count in `known`."""
     return flags([word.lower() for word in words], known)
 
 
@@ -196,7 +196,7 @@ def mark(text: str, words: Sequence[str], known: Counter[str], matches: Sequence
 
 
 def _runs(text: str, words: Sequence[str], kinds: Sequence[tuple[Mark, bool]]) -> list[TextRun]:
-    """Split the text into runs, one for neighbouring words of the same kind."""
+    """Split the text into runs, each with neighbouring words of the same kind."""
     text, spans = _spans(text, words)
     runs: list[TextRun] = []
     end = 0
@@ -214,7 +214,7 @@ def _runs(text: str, words: Sequence[str], kinds: Sequence[tuple[Mark, bool]]) -
 
 
 def _cut(runs: Sequence[TextRun]) -> tuple[TextRun, ...]:
-    """Cut the runs of a long text after its visible start."""
+    """Cut off the runs of a long text after its initially visible part."""
     left = len(start_of("".join(run.text for run in runs)))
     cut = []
     for run in runs:
@@ -225,7 +225,7 @@ def _cut(runs: Sequence[TextRun]) -> tuple[TextRun, ...]:
 
 
 def _spans(text: str, words: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
-    """Return the text and the place of each word in it; if one is not found, the text is the words joined by spaces."""
+    """Return the text and the place of each word; if a word is not found, the text is the words joined by spaces."""
     for attempt in (text, " ".join(words)):
         spans: list[tuple[int, int]] = []
         at = 0

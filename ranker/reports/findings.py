@@ -33,7 +33,7 @@ from ranker.reports.sources import SourceOutputs, outputs_by_source, source_keys
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """Agreement of a ranker with people: each source's rho, NaN where undefined, and number of judged pairs."""
+    """Agreement of a ranker with people, with each source's rho (NaN where undefined) and number of judged pairs."""
 
     kind: str
     evaluation: Comparison
@@ -165,12 +165,12 @@ class RankerFindings:
 
     @property
     def judged(self) -> tuple[tuple[Dataset, Agreement], ...]:
-        """The data sets with human judgements, and the ranker's agreement with these."""
+        """The data sets with human judgements, each with the ranker's agreement with people."""
         return tuple((findings.dataset, findings.agreement) for findings in self.measured if findings.agreement)
 
     @property
     def rho(self) -> FloatArray:
-        """Spearman's correlations of all sources of all data sets, without undefined ones."""
+        """All defined Spearman correlations of the sources of all data sets."""
         values = np.concatenate([findings.rho for findings in self.measured])
         return np.asarray(values[~np.isnan(values)])
 
@@ -183,7 +183,7 @@ class RankerFindings:
 
     @property
     def extractors(self) -> tuple[str, ...]:
-        """Notations of the extractors."""
+        """Extractors with their options, in text form."""
         return tuple(map(str, self.ranker.feature_set.extractors))
 
     @property

@@ -191,7 +191,7 @@ def _breakable(name: object) -> Markup:
 
 
 def _estimate(estimate: Estimate, decimals: int = 3, *, signed: bool = False) -> Markup:
-    """Write a figure and its interval on a line below."""
+    """Format a figure, with its interval on the line below."""
     from markupsafe import Markup
 
     value, low, high = (

@@ -92,7 +92,7 @@ def _heads(result: SystemsResult, lp: LanguagePair, percent: bool) -> Iterator[t
 def _rows(
     result: SystemsResult, lp: LanguagePair, percent: bool
 ) -> Iterator[tuple[bool, str, str, list[tuple[str, bool, str, str]], list[str]]]:
-    """Yield for each system: new cluster, ranks, name, scores (value, is best, mark, interval), and human score."""
+    """Yield per system: True if it starts a cluster, ranks, name, scores (value, best, mark, interval), human score."""
     comparisons, people = result.of_language_pair(lp), result.people(lp)
     cluster = 1
     for each in comparisons[0].systems:

@@ -62,7 +62,7 @@ class SourceOutputs:
 
 
 def source_keys(datasets: Sequence[Dataset]) -> list[list[str]]:
-    """Return a unique key of each source: ``LP/SEGMENT``, with the data set before or ``~2`` after it if needed."""
+    """Return a unique key for each source: ``LP/SEGMENT``, if needed preceded by the data set or followed by ``~2``."""
     short = []
     for dataset in datasets:
         pairs = dataset.sources["lp"].fillna("").tolist()
@@ -179,7 +179,7 @@ def packed(
 
 
 def ranked(values: npt.ArrayLike) -> Int64Array:
-    """Rank from 1 for the highest; ties share the better rank, and NaN comes last."""
+    """Rank values from 1 for the highest; ties share the better rank, and NaN comes last."""
     merged = merge_ties(values)
     filled = np.where(np.isnan(merged), -np.inf, merged)
     return np.asarray(1 + (filled[np.newaxis, :] > filled[:, np.newaxis]).sum(axis=1), dtype=np.int64)

@@ -40,7 +40,7 @@ class SystemsFindings:
         statistics: Mapping[str, FloatArray],
         kind: str | None = AUTO,
     ) -> SystemsFindings:
-        """Add the details of individual sources to a result."""
+        """Create the findings from a result by adding the details of individual sources."""
         scores = np.stack([scorer.score(statistics[name]) for name, scorer in scorers.items()], axis=1)
         human = np.full(len(dataset), np.nan)
         wanted, _ = people_kind(dataset, kind)
@@ -61,7 +61,7 @@ class SystemsFindings:
 
 
 def systems_report(findings: SystemsFindings, *, percent: bool = False) -> tuple[str, dict[str, Plot]]:
-    """Write the report on a comparison of systems, as `ranker_report` does; `percent` shows fractions in per cent."""
+    """Return the report on a comparison of systems, and its plots; `percent` shows fractions in per cent."""
     require()
     result = findings.result
     sections = [

@@ -19,7 +19,7 @@ def visible(text: str) -> str:
 
 
 def on_one_line(text: str) -> str:
-    """Return `text` as `visible` does, with single spaces for white space: a label or the value of an attribute."""
+    """Make `text` fit a label or an attribute value: `visible` text with single spaces for white space."""
     return visible(" ".join(text.split()))
 
 

@@ -51,7 +51,7 @@ def _tied(values: FloatArray) -> int:
 
 @kernel(elements=0)
 def _count_large(human: FloatArray, scores: FloatArray, counts: Int64Array) -> None:
-    """Count pairs by Knight's method (1966): discordant pairs are inversions of one side when sorted by the other."""
+    """Count pairs by Knight's method (1966): discordant pairs are inversions among scores sorted by human score."""
     size = len(human)
     order = stable_order(scores)
     order = order[stable_order(human[order])]
@@ -74,7 +74,7 @@ def _count_large(human: FloatArray, scores: FloatArray, counts: Int64Array) -> N
 def _count_by_rows(
     human: FloatArray, scores: FloatArray, offsets: Int64Array, epsilon: float, large: int
 ) -> Int64Array:
-    """Count pairs as `_count` does, comparing each row with all rows before it at once."""
+    """Count pairs like `_count` but without compiled code, comparing each row with all earlier rows at once."""
     counts = np.zeros((len(offsets) - 1, 5), dtype=np.int64)
     for group in range(len(offsets) - 1):
         start, stop = offsets[group], offsets[group + 1]
@@ -115,7 +115,7 @@ def count_pairs(
 
 
 def tau(counts: npt.ArrayLike, variant: TauVariant = "wmt14") -> FloatArray:
-    """Kendall's tau from pair counts, as the WMT shared tasks define it."""
+    """Kendall's tau from pair counts, as defined by the WMT shared tasks."""
     columns = np.moveaxis(np.asarray(counts, dtype=np.float64), -1, 0)
     concordant, discordant, tied = columns[:3]
     total = concordant + discordant + (0.0 if variant == "wmt13" else tied)
@@ -141,7 +141,7 @@ def consistency_share(counts: npt.ArrayLike) -> FloatArray:
 
 
 def accuracy_with_ties(counts: npt.ArrayLike) -> FloatArray:
-    """Proportion of pairs that scores and people order or tie alike (acc-eq; Deutsch et al. 2023, eq. 8).
+    """Proportion of pairs that scores and people order alike or both tie (acc-eq; Deutsch et al. 2023, eq. 8).
 
     `counts` have five columns, shape (..., 5). In [0, 1], NaN where there is no pair.
     """
@@ -151,7 +151,7 @@ def accuracy_with_ties(counts: npt.ArrayLike) -> FloatArray:
 
 
 def tau_b(counts: npt.ArrayLike) -> FloatArray:
-    """Kendall's tau-b (1945) from pair counts, shape (..., 5) to (...); NaN where either side is constant."""
+    """Kendall's tau-b (1945) from pair counts (..., 5), shape (...); NaN where scores or human scores are constant."""
     values = np.asarray(counts, dtype=np.float64)
     total = values.sum(axis=-1)
     by_score = total - values[..., SCORE_TIED] - values[..., BOTH_TIED]
@@ -161,7 +161,7 @@ def tau_b(counts: npt.ArrayLike) -> FloatArray:
 
 
 def tau_c(counts: npt.ArrayLike, size: npt.ArrayLike, classes: npt.ArrayLike) -> FloatArray:
-    """Stuart's tau-c (1953) from pair counts, shape (..., 5) to (...); NaN where either side is constant.
+    """Stuart's tau-c (1953) from pair counts (..., 5), shape (...); NaN where scores or human scores are constant.
 
     `size` is the number of values, `classes` that of different values on the side that has fewer, shape (...).
     """
@@ -197,7 +197,7 @@ def _distances(
     distance: FloatArray,
     gain: FloatArray,
 ) -> FloatArray:
-    """Fill in each pair's score difference (`distance`), and the `gain` in mean accuracy if the pair is tied.
+    """Fill `distance` with each pair's score difference, `gain` with the change of mean accuracy if the pair is tied.
 
     Return the share of pairs of every group on which people and scores agree if only equal scores tie.
     """

@@ -11,7 +11,7 @@ from ranker.ranks import merge_ties
 
 
 def judged_rows(human: npt.ArrayLike, scores: npt.ArrayLike) -> tuple[FloatArray, FloatArray, Int64Array]:
-    """Return human scores, scores and row offsets of the judged cells of two tables, with ties merged."""
+    """Return the human scores and scores of the judged cells of two tables, with ties merged, and the row offsets."""
     target, values = (np.asarray(values, dtype=np.float64) for values in (human, scores))
     judged = ~np.isnan(target)
     offsets = offsets_of(judged.sum(axis=1))
@@ -40,7 +40,7 @@ def group_pearson(first: npt.ArrayLike, second: npt.ArrayLike, offsets: npt.Arra
 
 
 def moments(human: npt.ArrayLike, scores: npt.ArrayLike) -> FloatArray:
-    """Return columns per row, shape (n, 6), from whose sums `pearson_of_moments` computes Pearson's r.
+    """Return six terms per pair of values, shape (n, 6), from whose sums `pearson_of_moments` computes Pearson's r.
 
     Both sides should be near zero on the whole (centred), for the sake of rounding.
     """
@@ -49,7 +49,7 @@ def moments(human: npt.ArrayLike, scores: npt.ArrayLike) -> FloatArray:
 
 
 def pearson_of_moments(sums: npt.ArrayLike) -> FloatArray:
-    """Pearson's r from summed `moments`, shape (..., 6) to (...); NaN where either side is constant."""
+    """Pearson's r from summed `moments` (..., 6), shape (...); NaN where either variable is constant."""
     count, x, y, xx, yy, xy = np.moveaxis(np.asarray(sums, dtype=np.float64), -1, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         spread_x, spread_y = xx - x * x / count, yy - y * y / count
@@ -60,7 +60,7 @@ def pearson_of_moments(sums: npt.ArrayLike) -> FloatArray:
 
 
 def pearson_rows(first: npt.ArrayLike, second: npt.ArrayLike) -> FloatArray:
-    """Pearson's r along the last axis of broadcast arrays (..., n), leaving out cells with NaN on either side."""
+    """Pearson's r along the last axis of broadcast arrays (..., n), ignoring places where either array is NaN."""
     x, y = np.broadcast_arrays(np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64))
     known = ~np.isnan(x) & ~np.isnan(y)
     count = known.sum(axis=-1, keepdims=True)

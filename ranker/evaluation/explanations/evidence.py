@@ -29,7 +29,7 @@ _SIMILARITY = re.compile(r" -?\d\.\d\d\Z")
 
 @dataclass(frozen=True)
 class Evidence:
-    """Words that explain the difference between two candidates' scores: those of each candidate, and a description."""
+    """Words that explain the difference between two candidates' scores, listed per candidate, and a description."""
 
     first: tuple[str, ...] = ()
     second: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class Evidence:
 def evidence_of(
     extractors: Sequence[Extractor], dataset: Dataset, rows: tuple[int, int], names: tuple[str, str]
 ) -> Evidence:
-    """Return the evidence, from extractors of one name, that only one of two candidates has."""
+    """Return the evidence that the variants of one extractor find in only one of two candidates."""
     if not extractors:
         return Evidence()
     matches = [_matches(extractors, dataset, row) for row in rows]
@@ -63,7 +63,7 @@ def evidence_of(
 
 
 def _matches(extractors: Sequence[Extractor], dataset: Dataset, row: int) -> Counter[str]:
-    """Count a candidate's matches; each is counted in the reference where it occurs most often."""
+    """Return a candidate's matches, each with the highest number of times that it occurs for a single reference."""
     matches: Counter[str] = Counter()
     for extractor in extractors:
         for notes in extractor.evidence(dataset, row).values():
@@ -72,7 +72,7 @@ def _matches(extractors: Sequence[Extractor], dataset: Dataset, row: int) -> Cou
 
 
 def as_match(evidence: str) -> str:
-    """Shorten a match of equal words to one word, without its similarity; return "" for evidence that is no match."""
+    """Return a match without its similarity and with equal words only once; "" for evidence that is not a match."""
     if evidence.startswith(("+ ", "- ")) or evidence.endswith("(substitution)"):
         return ""
     match = _SIMILARITY.sub("", evidence)
@@ -111,7 +111,7 @@ def _lengths(dataset: Dataset, rows: tuple[int, int], names: tuple[str, str]) ->
 
 
 def _out_of_order(dataset: Dataset, rows: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return, for each of two candidates, stretches of its closest reference that it alone puts out of order.
+    """Return, for each of two candidates, phrases of its closest reference that only this candidate puts out of order.
 
     The closest reference is the one that shares most words; words out of order are those outside a longest ascending
     sequence of reference positions.
@@ -159,7 +159,7 @@ def longest_ascending(values: Sequence[int]) -> list[int]:
 
 
 def _unseen(dataset: Dataset, rows: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return, for each of two candidates, stretches whose word pairs only it and no other source's reference has."""
+    """Return each candidate's phrases with word pairs that the other candidate and other sources' references lack."""
     batch = readable_batch(dataset)
     source = batch.candidate_source[rows[0]]
     own = np.sort(_word_pairs(batch, batch.reference[slice(*batch.reference_offsets[source : source + 2])]))
@@ -196,7 +196,7 @@ def _occurrences(dataset: Dataset, pairs: Int64Array) -> Int64Array:
 
 @view
 def _reference_word_pairs(dataset: Dataset) -> tuple[Int64Array, Int64Array]:
-    """Return the pairs of neighbouring words in all references, ascending by code, and their counts."""
+    """Return the distinct pairs of neighbouring words in all references, sorted by code, and the count of each pair."""
     batch = readable_batch(dataset)
     known, counts = np.unique(_word_pairs(batch, batch.reference), return_counts=True)
     return known, counts.astype(np.int64)

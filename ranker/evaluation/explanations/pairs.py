@@ -34,7 +34,7 @@ FAMILIES: tuple[FeatureFamily, ...] = get_args(FeatureFamily)
 
 @dataclass(frozen=True)
 class ExtractorDifference:
-    """Contribution of an extractor, variants and options included, to the difference between two scores."""
+    """Contribution of an extractor, summed over its variants and options, to the difference between two scores."""
 
     extractor: str
     """Name in the registry; for variants such as ``rouge_l`` and ``rouge_w`` their common part, ``rouge``."""
@@ -83,7 +83,7 @@ class PairExplanation(TableResult):
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """One line per strongest difference, positive in favour of the higher score; no evidence is repeated."""
+        """A line for each strong difference, positive if it favours the higher score; no evidence is repeated."""
         sign = -1.0 if self.difference < 0 else 1.0
         digits = decimals(self.difference)
         reported: set[str] = set()
@@ -114,14 +114,14 @@ def check_pair(dataset: Dataset, first: str, second: str, sources: Int64Array | 
 def explain_pairs(
     ranker: Ranker, dataset: Dataset, contributions: FloatArray, rows: Int64Array
 ) -> Iterator[PairExplanation]:
-    """Yield an explanation of the score difference for every source that has both candidates."""
+    """Yield an explanation of the score difference for every source that has translations by both systems."""
     explainer = _Explainer(ranker, dataset, contributions)
     for first, second in rows[(rows >= 0).all(axis=1)].tolist():
         yield explainer.explain((first, second), STRONGEST)
 
 
 def left_out(rows: Int64Array) -> int:
-    """Number of sources that have only one of two candidates."""
+    """Number of sources that have a translation by only one of the two systems."""
     return int((rows >= 0).any(axis=1).sum() - (rows >= 0).all(axis=1).sum())
 
 
@@ -146,7 +146,7 @@ def explain_pair(
 
 
 class _Explainer:
-    """Explains score differences of pairs of candidates; variants and options of an extractor count as one."""
+    """Explainer of score differences between candidates, which adds up the variants and options of each extractor."""
 
     def __init__(self, ranker: Ranker, dataset: Dataset, contributions: FloatArray) -> None:
         self.features, self.dataset, self.contributions = ranker.feature_set, dataset, contributions

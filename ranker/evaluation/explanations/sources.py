@@ -27,7 +27,7 @@ def source_facts(dataset: Dataset, source: int) -> dict[str, Any]:
 
 
 def explain_candidate(ranker: Ranker, dataset: Dataset, contributions: FloatArray, row: int) -> dict[str, Any]:
-    """Return a candidate as JSON values: its score, the `contributions` (columns,) to it, and its matches."""
+    """Return a candidate as JSON values: its score, the contributions of features to the score, and its matches."""
     features = ranker.feature_set
     matches = {
         str(extractor): result for extractor in features.extractors if (result := extractor.evidence(dataset, row))

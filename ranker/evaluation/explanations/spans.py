@@ -64,7 +64,7 @@ _PLAIN = ("wording", "other words")
 
 @dataclass(frozen=True)
 class Span:
-    """Characters [start, end) of a candidate that lower its score, or the part of the loss that has no place."""
+    """Characters [start, end) of a candidate that lower its score, or the part of the loss that has no such place."""
 
     start: int | None
     end: int | None
@@ -79,7 +79,7 @@ class Span:
 
 @dataclass(frozen=True, eq=False)
 class CandidateSpans:
-    """The spans of a candidate, in order, and an entry for the rest; their costs add up to `distance`."""
+    """The spans of a candidate in order, and last the unexplained part of the loss; the costs add up to `distance`."""
 
     row: int
     distance: float
@@ -90,7 +90,7 @@ class CandidateSpans:
 
 @functools.cache
 def word_weights() -> dict[str, Any]:
-    """Return the weights of evidence with probability thresholds, and the cost threshold for major errors."""
+    """Return weights and probability thresholds for evidence of word errors, and the cost threshold of major errors."""
     return tomllib.loads(Path(__file__).with_name("word_weights.toml").read_text(encoding="utf-8"))
 
 
@@ -200,7 +200,7 @@ def explain_spans(candidates: Candidates, *, model: str | Path | None = None) ->
 def candidate_spans(
     ranker: Ranker, dataset: Dataset, contributions: FloatArray, wanted: BoolArray | None = None
 ) -> Iterator[CandidateSpans]:
-    """Yield the spans of each scored candidate, or of the `wanted` ones, from `contributions` (candidates, columns)."""
+    """Yield the spans of each scored candidate, or only of `wanted` candidates, from their feature `contributions`."""
     for words in candidate_words(ranker, dataset, contributions, wanted):
         yield words.spans()
 
@@ -208,7 +208,7 @@ def candidate_spans(
 def candidate_words(
     ranker: Ranker, dataset: Dataset, contributions: FloatArray, wanted: BoolArray | None = None
 ) -> Iterator[CandidateWords]:
-    """Yield the words of the same candidates as `candidate_spans`, with the cost of each word."""
+    """Yield the words, with the cost of each word, of all candidates for which `candidate_spans` yields spans."""
     source = dataset.candidate_source
     scored = ~np.isnan(contributions).any(axis=1)
     rows = np.flatnonzero(scored if wanted is None else scored & wanted)
@@ -260,7 +260,7 @@ def spans_frame(dataset: Dataset, explained: Sequence[CandidateSpans]) -> pd.Dat
 
 
 def _fault_places(dataset: Dataset) -> dict[int, list[tuple[str, str, int | None, int | None]]]:
-    """Return the checks that each candidate row fails, each check with its side and place."""
+    """Return the failed checks of each candidate row, each check with the side, start and end of the fault."""
     placed = placed_checks(dataset)
     found: dict[int, list[tuple[str, str, int | None, int | None]]] = {}
     columns = (placed[name].astype(object) for name in ("candidate", "check", "side", "start", "end"))
@@ -273,7 +273,7 @@ def _fault_places(dataset: Dataset) -> dict[int, list[tuple[str, str, int | None
 def _best(
     ranker: Ranker, dataset: Dataset, contributions: FloatArray, sources: BoolArray
 ) -> tuple[FloatArray, BoolArray]:
-    """Return each source's best text: its contributions (sources, columns), and True if it is a reference.
+    """Return the feature contributions of each source's best text (sources, columns), and True where it is a reference.
 
     The best text is the reference with the highest score, or the best candidate if there is no reference or the model
     reads scores of candidates from files.
@@ -302,7 +302,7 @@ def _best(
 
 
 def _differences(ranker: Ranker, dataset: Dataset, row: int, evidence: WordEvidence, text: str) -> list[str]:
-    """Return the kind of meaning difference that ``mismatch`` finds in each word, "" if none."""
+    """Return each word's kind of difference in meaning, as found by ``mismatch`` extractors; "" if there is none."""
     kinds = [""] * len(evidence.places)
     for extractor in ranker.feature_set.extractors:
         if extractor.family != "mismatch":
@@ -320,7 +320,7 @@ def _differences(ranker: Ranker, dataset: Dataset, row: int, evidence: WordEvide
 
 
 def _costs(behind: Mapping[str, FloatArray], evidence: WordEvidence, differences: Sequence[str]) -> FloatArray:
-    """Distribute the distance in each feature group over words, shape (words,); parts without a word are left out."""
+    """Distribute each feature family's loss over the words, shape (words,); losses without a word are left out."""
     cost = np.zeros(len(evidence.places))
     shares = {family: evidence.column(name) for family, name in _SHARED_BY.items()}
     shares["mismatch"] = np.array([float(bool(kind)) for kind in differences])
@@ -336,7 +336,7 @@ def _costs(behind: Mapping[str, FloatArray], evidence: WordEvidence, differences
 
 
 def _kinds(evidence: WordEvidence, text: str, source: str, language: str, differences: Sequence[str]) -> list[str]:
-    """Return the kind of error of each word, if it is one, such as ``number`` or ``wording``."""
+    """Return the kind of error that each word would be, such as ``number`` or ``wording``."""
     unmatched, digit, capital = (evidence.column(name) > 0 for name in ("unmatched", "digit", "capital"))
     of_source = {source[start:end].lower() for start, end in word_places(source)}
     kinds = []
@@ -360,7 +360,7 @@ def _kinds(evidence: WordEvidence, text: str, source: str, language: str, differ
 
 
 def _instead(evidence: WordEvidence, words: Int64Array) -> str:
-    """Return the words of the nearest reference that the words of a span are most similar to."""
+    """Return the words of the nearest reference that are most similar to the words of a span."""
     if evidence.reference is None:
         return ""
     partners = np.unique(evidence.partner[words])

@@ -43,7 +43,7 @@ _TOGETHER = 32
 
 @dataclass(frozen=True, eq=False)
 class WordEvidence:
-    """Words of a candidate, with evidence against them; a column is 0 if the texts it compares with are missing."""
+    """Words of a candidate with columns of evidence against them, 0 where there are no texts to compare with."""
 
     places: Sequence[tuple[int, int]]
     columns: FloatArray
@@ -73,7 +73,7 @@ class WordEvidence:
 
 
 class _Text:
-    """A text with its words, their stems and pairs, and the vectors of its sub-words."""
+    """A text with its words, their stems, pairs of neighbouring stems, and vectors of sub-words."""
 
     def __init__(self, text: str, vectors: TextVectors, encoder: Encoder, stemmer: str | None) -> None:
         self.text, self.places, self.tokens = text, word_places(text), vectors.tokens
@@ -117,7 +117,7 @@ class _Comparison:
 
 
 def word_evidence(dataset: Dataset, rows: Int64Array, voting: BoolArray) -> Iterator[WordEvidence]:
-    """Yield evidence against the words of candidates `rows`, ascending, from references and `voting` candidates."""
+    """Yield evidence against words of the candidates in `rows`, ascending, from references and `voting` candidates."""
     encoder, languages, known = load(MULTILINGUAL), written_languages(dataset), stemmers()
     candidates, references = dataset.candidates["text"].tolist(), dataset.references["text"].tolist()
     source = dataset.candidate_source
@@ -210,7 +210,7 @@ def _evidence(own: _Text, references: Sequence[_Text], others: Sequence[_Text]) 
 
 
 def _unmatched(text: _Text, known: Counter[str]) -> FloatArray:
-    """Return 1 for words whose stem exceeds its count in `known`, 0 for other words and for punctuation."""
+    """Return 1 for each occurrence of a word beyond the count of its stem in `known`, else 0; 0 for punctuation."""
     left, found = Counter(known), []
     for stem in text.stems:
         found.append(left[stem] <= 0)
@@ -219,7 +219,7 @@ def _unmatched(text: _Text, known: Counter[str]) -> FloatArray:
 
 
 def _new_pairs(own: _Text, others: Sequence[_Text]) -> FloatArray:
-    """Proportion of the other texts that lack a word's pairs with its neighbours, averaged over both pairs."""
+    """Proportion of the other texts that lack the pair of a word and its neighbour, averaged over both neighbours."""
     lack = np.array([[pair not in other.has_pair for pair in own.pairs] for other in others]).mean(axis=0)
     return np.asarray((lack[:-1] + lack[1:]) / 2)
 

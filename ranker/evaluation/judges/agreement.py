@@ -32,7 +32,7 @@ _MOST_CATEGORIES = 12
 
 @dataclass(frozen=True)
 class Consistency:
-    """Agreement of judges on pairs of candidates of one source (Ye, Zhou and Lin 2007, section 2.1)."""
+    """Agreement of sets of judges on the order of two candidates of a source (Ye, Zhou and Lin 2007, section 2.1)."""
 
     judges: int
     pairs: int
@@ -69,7 +69,7 @@ class JudgesAgreement:
 
 
 def consistency(dataset: Dataset, kind: str, judges: int = 2) -> Consistency:
-    """Measure how often sets of `judges` judges order pairs of candidates of a source alike."""
+    """Measure how often sets of `judges` judges agree on the order of two candidates of a source."""
     orders = preference_votes(dataset) if kind == PREFERENCES else rating_orders(dataset, kind)
     total, same, tolerant = consistency_counts(orders.counts(), judges).sum(axis=0)
     nothing = float("nan")
@@ -86,7 +86,7 @@ def cohen_kappa(dataset: Dataset, kind: str) -> float:
 def judges_agreement(
     dataset: Dataset, kind: str = AUTO, *, resamples: int = 1000, seed: int = 0
 ) -> tuple[JudgesAgreement, ...]:
-    """Measure the agreement of judges for each language pair, and for all of them together."""
+    """Measure the agreement of judges for each language pair, and for all language pairs together."""
     kind = resolve_kind(dataset, kind)
     if kind == PREFERENCES:
         votes = orders = preference_votes(dataset)
@@ -149,7 +149,7 @@ def _agreement(lp: str, votes: Votes, orders: Votes, resamples: int, seed: int) 
 
 
 def _figures(sums: Mapping[str, FloatArray], categories: FloatArray) -> dict[str, FloatArray]:
-    """Compute agreement figures by name from the summed columns of each block, shape (..., k)."""
+    """Compute agreement figures, by name, from the sums of named blocks of columns, shape (..., k) each."""
     figures: dict[str, FloatArray] = {}
     with np.errstate(invalid="ignore", divide="ignore"):
         for number in (2, 3):
@@ -169,7 +169,7 @@ def _figures(sums: Mapping[str, FloatArray], categories: FloatArray) -> dict[str
 
 
 def _pair_figures(counts: FloatArray) -> dict[str, FloatArray]:
-    """Average the coefficients of pairs of judges, from confusion matrices (..., pairs, categories, categories)."""
+    """Average the coefficients over pairs of judges, from confusion matrices (..., pairs, categories, categories)."""
     units = counts.sum(axis=(-2, -1))
     if counts.shape[-1] > _MOST_CATEGORIES:
         return {}
@@ -177,7 +177,7 @@ def _pair_figures(counts: FloatArray) -> dict[str, FloatArray]:
 
 
 def _coefficients(counts: FloatArray) -> dict[str, FloatArray]:
-    """Return the coefficients of each pair of judges by name, in the order of the fields of `JudgePair`."""
+    """Return the coefficients for each pair of judges, by name, in the order of the fields of `JudgePair`."""
     return {
         "cohen": cohen_kappa_of(counts),
         "cohen linear": cohen_kappa_of(counts, "linear"),
@@ -194,7 +194,7 @@ def _weighted_mean(values: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def _confusions(votes: Votes) -> tuple[Int64Array, FloatArray]:
-    """Return codes of the pairs of judges that share a unit, and confusion matrices (pairs, categories, categories)."""
+    """Return the codes of pairs of judges with common units, and confusion matrices (pairs, categories, categories)."""
     pairs, place = np.unique(votes.pairs.code, return_inverse=True)
     size = len(votes.categories)
     code = (place * size + votes.pairs.first) * size + votes.pairs.second

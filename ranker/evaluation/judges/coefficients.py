@@ -27,7 +27,7 @@ def cohen_kappa_of(counts: npt.ArrayLike, weights: Weights = "none") -> FloatArr
 
 
 def scott_pi_of(counts: npt.ArrayLike) -> FloatArray:
-    """Scott's pi (1955) of confusion matrices (..., categories, categories) to (...): chance from pooled categories."""
+    """Scott's pi (1955) from confusion matrices (..., k, k), shape (...): chance agreement from pooled categories."""
     table = np.asarray(counts, dtype=np.float64)
     pooled = (table.sum(axis=-1) + table.sum(axis=-2)) / 2
     return _chance_corrected(table, pooled[..., :, np.newaxis] * pooled[..., np.newaxis, :], "none")
@@ -44,7 +44,7 @@ def _chance_corrected(table: FloatArray, expected: FloatArray, weights: Weights)
 
 
 def agreement_sums(counts: npt.ArrayLike) -> FloatArray:
-    """Return columns per unit, from whose sums `fleiss_kappa_of` and `randolph_kappa_of` are computed."""
+    """Return a row of terms per unit, from whose sums `fleiss_kappa_of` and `randolph_kappa_of` are computed."""
     table = np.asarray(counts, dtype=np.float64)
     judges = table.sum(axis=1, keepdims=True)
     several = judges[:, 0] > 1
@@ -55,7 +55,7 @@ def agreement_sums(counts: npt.ArrayLike) -> FloatArray:
 
 
 def fleiss_kappa_of(sums: npt.ArrayLike) -> FloatArray:
-    """Fleiss' kappa (1971) of summed `agreement_sums`, shape (..., 2 + categories) to (...).
+    """Fleiss' kappa (1971) from summed `agreement_sums` (..., 2 + categories), shape (...).
 
     With differing numbers of judges, every unit weighs the same. NaN where all is one category.
     """
@@ -67,7 +67,7 @@ def fleiss_kappa_of(sums: npt.ArrayLike) -> FloatArray:
 
 
 def randolph_kappa_of(sums: npt.ArrayLike) -> FloatArray:
-    """Randolph's free-marginal kappa (2005) of summed `agreement_sums`, with categories equally likely by chance."""
+    """Randolph's free-marginal kappa (2005) from summed `agreement_sums`, assuming equally likely categories."""
     values = np.asarray(sums, dtype=np.float64)
     chance = 1.0 / max(values.shape[-1] - 2, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -87,7 +87,7 @@ def coincidences(counts: npt.ArrayLike) -> FloatArray:
 def krippendorff_alpha_of(
     sums: npt.ArrayLike, distance: Distance = "nominal", categories: npt.ArrayLike | None = None
 ) -> FloatArray:
-    """Krippendorff's alpha (2011) of summed `coincidences`."""
+    """Krippendorff's alpha (2011) from summed `coincidences`."""
     table = np.asarray(sums, dtype=np.float64)
     totals = table.sum(axis=-1)
     size = table.shape[-1]
@@ -108,7 +108,7 @@ def krippendorff_alpha_of(
 
 
 def consistency_counts(counts: npt.ArrayLike, judges: int) -> FloatArray:
-    """Count sets of judges: all, agreeing, and agreeing apart from ties (Ye, Zhou and Lin 2007, section 2.1)."""
+    """Count sets of judges: all, unanimous, and unanimous apart from ties (Ye, Zhou and Lin 2007, section 2.1)."""
     worse, equal, better = np.moveaxis(np.asarray(counts, dtype=np.float64), -1, 0)
 
     def sets(number: FloatArray) -> FloatArray:

@@ -51,7 +51,7 @@ class RaterPair:
 
 
 def marks_agreement(dataset: Dataset, *, resamples: int = 1000, seed: int = 0) -> tuple[JudgesAgreement, ...]:
-    """Measure the agreement of raters on marked errors for each language pair, and for all of them together.
+    """Measure the agreement of raters on marked errors for each language pair, and for all language pairs together.
 
     Raises
     ------
@@ -127,7 +127,7 @@ class _Marks:
         return labels
 
     def confusions(self, pairs: tuple[Int64Array, Int64Array], group: Int64Array, weights: FloatArray) -> FloatArray:
-        """Return confusion matrices of the labels in pairs of ratings, summed by `group`, shape (groups, labels^2)."""
+        """Return confusion matrices of character labels in pairs of ratings, per `group`, shape (groups, labels^2)."""
         groups, cells = int(group.max(initial=-1)) + 1, self.size**2
         total = np.zeros(groups * cells)
         first, second = pairs
@@ -142,7 +142,7 @@ class _Marks:
         return total.reshape(groups, cells)
 
     def overlaps(self, pairs: tuple[Int64Array, Int64Array], group: Int64Array) -> FloatArray:
-        """Return confusion matrices of the severities of overlapping spans, in both orders, summed by `group`."""
+        """Return confusion matrices of severities of overlapping spans, counting pairs in both orders, per `group`."""
         rating, start, end, level = self.spans
         offsets = np.searchsorted(rating, np.arange(len(self.rater) + 1)).astype(np.int64)
         spans, ends = take_rows(offsets, pairs[0])
@@ -197,7 +197,7 @@ class _Marks:
         )
 
     def _figure(self, name: str, sums: FloatArray) -> FloatArray:
-        """Compute the named figure from summed confusion matrices, shape (..., labels^2) to (...)."""
+        """Compute the named figure from summed confusion matrices (..., labels^2), shape (...)."""
         table = sums.reshape(*sums.shape[:-1], self.size, self.size)
         if name == "severity kappa":
             return cohen_kappa_of(table)
@@ -214,7 +214,7 @@ class _Marks:
 
 
 def character_f1_of(confusions: FloatArray) -> FloatArray:
-    """Character F1 of confusion matrices, shape (..., labels, labels) to (...); NaN where nothing is marked."""
+    """Character F1 from confusion matrices (..., labels, labels), shape (...); NaN where nothing is marked."""
     both = confusions[..., 1:, 1:].sum(axis=(-2, -1))
     same = np.trace(confusions, axis1=-2, axis2=-1) - confusions[..., 0, 0]
     marked = confusions[..., 1:, :].sum(axis=(-2, -1)) + confusions[..., :, 1:].sum(axis=(-2, -1))

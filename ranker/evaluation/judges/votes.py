@@ -43,7 +43,7 @@ class Votes:
     def of(
         cls, unit: Int64Array, judge: npt.NDArray[np.object_], value: FloatArray, source: Int64Array, sources: int
     ) -> Votes:
-        """Make votes from columns, shape (votes,)."""
+        """Create `Votes` from columns of shape (votes,), setting aside a judge's repeated votes on a unit."""
         codes, names = pd.factorize(judge, sort=True)
         categories, category = np.unique(value, return_inverse=True)
         order = np.lexsort((codes, unit))
@@ -94,7 +94,7 @@ class Votes:
         return np.stack([np.bincount(source, weights=column, minlength=self.sources) for column in columns.T], axis=1)
 
     def repeated(self) -> FloatArray:
-        """Numbers of repeated votes that agree, and of all repeated votes, per source; empty if no vote is repeated."""
+        """Repeated votes equal to the first, and all repeated votes, counted per source; empty if there are none."""
         if not len(self.again):
             return np.empty((0, 2))
         same = (self.again[:, 1] == self.again[:, 2]).astype(np.float64)
@@ -133,7 +133,7 @@ def rating_votes(dataset: Dataset, kind: str) -> Votes:
 
 
 def rating_orders(dataset: Dataset, kind: str) -> Votes:
-    """Return each judge's order of every two candidates of a source by scores of `kind`, as votes -1, 0 or 1."""
+    """Return each judge's order of any two candidates of a source, from scores of `kind`, as votes -1, 0 or 1."""
     votes = rating_votes(dataset, kind)
     ratings = ratings_of(dataset, kind)
     rows = np.unique(ratings["candidate"][ratings["judge"].notna()].to_numpy(np.int64))[votes.unit]

@@ -26,7 +26,7 @@ from ranker.ranks import merge_ties
 
 @dataclass(frozen=True, eq=False)
 class CandidateScores:
-    """One scorer's scores of the candidates of a data set."""
+    """Scores of a data set's candidates by one scorer."""
 
     name: str
     scores: FloatArray
@@ -70,7 +70,7 @@ class CandidateScores:
         )
 
     def standardise(self) -> CandidateScores:
-        """Return the scores standardised to mean 0 and standard deviation 1, without statistics."""
+        """Return a copy with scores standardised to mean 0 and standard deviation 1, and without `statistics`."""
         scores, for_systems = standardised(self.scores), self.for_systems
         if for_systems is not None:
             for_systems = standardised(for_systems)
@@ -83,7 +83,7 @@ class CandidateScores:
 
 
 def standardised(scores: FloatArray) -> FloatArray:
-    """Standardise scores to mean 0 and standard deviation 1; NaN stays, and constant scores become 0."""
+    """Standardise scores to mean 0 and standard deviation 1; NaN is kept, and constant scores become 0."""
     known = scores[~np.isnan(scores)]
     spread = known.std() if len(known) else 0.0
     return (scores - known.mean()) / spread if spread > 0 else np.zeros_like(scores)
@@ -121,7 +121,7 @@ class LanguagePairData:
 
     @property
     def needed(self) -> BoolArray:
-        """True for candidates that must have a score, shape (candidates,)."""
+        """True for candidates with a human score or in a preference, which need a score, shape (candidates,)."""
         needed = self.judged.copy()
         for pairs in self.pairs.values():
             needed[pairs.better] = needed[pairs.worse] = True

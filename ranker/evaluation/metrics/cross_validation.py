@@ -191,7 +191,7 @@ def cross_validate(
 def _compared(
     table: TrainingTable, scored: Sequence[CandidateScores], resamples: int, seed: int, sources: BoolArray | None = None
 ) -> Comparison | None:
-    """Compare scores with people on `sources`, by default all; None if their judgements order no candidates."""
+    """Compare scores with people on `sources`, by default all; return None if no judgement there orders candidates."""
     dataset = table.dataset
     if sources is not None:
         if not sources[table.sources].any():
@@ -207,7 +207,7 @@ def _confidence(table: TrainingTable, scores: FloatArray) -> Confidence | None:
 
 
 def fold_of_sources(table: TrainingTable, folds: int, seed: int) -> Int64Array:
-    """Assign each source a fold, balanced by language pair and over the sources learnt from, shape (sources,).
+    """Assign each source to a fold, balancing language pairs and the sources used for training, shape (sources,).
 
     Sources with the same text are in one fold.
     """

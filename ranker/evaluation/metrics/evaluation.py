@@ -165,7 +165,7 @@ def agreement(
     seed: int = 0,
     learnt: Sequence[str] = (),
 ) -> Comparison:
-    """Measure the segment-level agreement of one score per candidate with people, by the statistics `EVALUATED`."""
+    """Measure how well scores, one per candidate, agree with people at segment level, by the statistics `EVALUATED`."""
     return compare(
         [(dataset, [CandidateScores(name, scores)])],
         kind=kind,
@@ -181,7 +181,7 @@ def agreement(
 def scored_by(
     dataset: Dataset, scorers: Mapping[str, Scorer | FloatArray], *, kind: str | None, levels: Sequence[Level]
 ) -> tuple[Dataset, list[CandidateScores]]:
-    """Score candidates for a comparison: all, or at segment level alone only those with a judgement of `kind`."""
+    """Score all candidates for a comparison, or only those with a judgement of `kind` if just segments are compared."""
     outputs = dataset
     if [*levels] == ["segment"] and kind is not None:
         outputs = Judged.of(dataset, kind, _learnt(scorers)).dataset
@@ -217,7 +217,7 @@ def _in_order(scores: Any, rows: CandidateRows, name: str) -> FloatArray:
 
 
 def _by_label(scores: pd.DataFrame | pd.Series, rows: CandidateRows, name: str) -> pd.Series:
-    """Match scores to rows, by index label if they are in another order."""
+    """Match scores to rows, by index label if the index differs from that of the rows."""
     size = f"found {type(scores).__name__} with {counted(len(scores), 'row')} as scores of"
     wanted = f"{size} {counted(len(rows.dataset), 'candidate')}, expected the result of Ranker.score or Ranker.rank"
     if isinstance(scores, pd.DataFrame):
@@ -239,7 +239,7 @@ def _by_label(scores: pd.DataFrame | pd.Series, rows: CandidateRows, name: str) 
 
 
 def named_scopes(comparison: Comparison) -> dict[str, Scope]:
-    """Return the scopes of a one-data-set comparison by name: language pairs, then means (into English first).
+    """Return the scopes of a comparison on one data set by name: language pairs, then means, into English first.
 
     If all language pairs are into English, the two means are the same.
     """
@@ -253,7 +253,7 @@ def named_scopes(comparison: Comparison) -> dict[str, Scope]:
 
 
 def main_scope(comparison: Comparison) -> tuple[str, Scope]:
-    """Return name and scope that sum up a data set: the mean into English, the mean over all, or the only pair."""
+    """Return the name and scope that summarise a data set: the mean into English, else over all, or the only pair."""
     named = named_scopes(comparison)
     name = next((name for name in (INTO_ENGLISH, ALL) if name in named), next(reversed(named)))
     return name, named[name]

@@ -43,7 +43,7 @@ def null_differences(
 def randomised_units(
     group: StatisticSet, scored: Sequence[CandidateScores], permutations: int, generator: np.random.Generator
 ) -> StatisticValues:
-    """Return null differences by approximate randomisation, swapping two metrics' outputs for whole units."""
+    """Return differences under the null hypothesis, by randomly swapping the scores of two metrics for whole units."""
     columns = [group.measure(metric_scores)[0] for metric_scores in scored]
     unswapped = np.ones((1 + permutations, group.units))
     unswapped[1:] = generator.integers(2, size=(permutations, group.units), dtype=np.int8)
@@ -60,7 +60,7 @@ def randomised_units(
 
 
 def williams_tests(group: StatisticSet, scored: Sequence[CandidateScores]) -> StatisticValues:
-    """P-values by Williams' test for every two metrics, shape (pairs,), of statistics that are a single Pearson's r."""
+    """P-values of Williams' test for all pairs of metrics, shape (pairs,), for statistics that are one Pearson's r."""
     if isinstance(group, SegmentStatistics):
         human, scores = group.human, [metric_scores.scores[group.judged] for metric_scores in scored]
     elif isinstance(group, SystemStatistics):
@@ -77,6 +77,6 @@ def williams_tests(group: StatisticSet, scored: Sequence[CandidateScores]) -> St
 
 
 def _system_scores(group: SystemStatistics, scored: Sequence[CandidateScores]) -> tuple[FloatArray, list[FloatArray]]:
-    """Return the systems' human scores, and their scores by each metric, shape (systems,) each."""
+    """Return the systems' human scores and, for each metric, the systems' metric scores, each of shape (systems,)."""
     by_metric = [group.metric(group.measure(scores)[0].sum(axis=0), scores) for scores in scored]
     return group.human(group.shared.sum(axis=0)), by_metric

@@ -25,7 +25,7 @@ def perm_both_outputs(
     permutations: int,
     generator: np.random.Generator,
 ) -> StatisticValues:
-    """PERM-BOTH at segment level: swap the two metrics' scores of each candidate at random.
+    """PERM-BOTH at segment level: swap the scores of two metrics for random candidates.
 
     A sum over preferences of the sign of a score difference, taken for two metrics and subtracted, changes its sign if
     both candidates of a preference are swapped; such a function of two signs s and t is ``a s + b t``. So the
@@ -65,7 +65,7 @@ def perm_both_outputs(
 def perm_both_systems(
     human: FloatArray, metric: Sequence[FloatArray], permutations: int, generator: np.random.Generator
 ) -> StatisticValues:
-    """PERM-BOTH at system level: swap the two metrics' standardised scores of each system at random."""
+    """PERM-BOTH at system level: swap the standardised scores of two metrics for random systems."""
     swap = np.zeros((1 + permutations, len(human)), dtype=bool)
     swap[1:] = generator.random((permutations, len(human))) < 0.5
     differences: dict[str, list[FloatArray]] = {"system.accuracy": [], "system.pearson": []}
@@ -77,7 +77,7 @@ def perm_both_systems(
 
 
 def _distinct_taus(language_pair: LanguagePairData) -> list[tuple[tuple[str, ...], PreferencePairs]]:
-    """Return the ids of statistics that are sums over preferences, grouped if equal, with the preferences."""
+    """Return the ids of statistics that are sums over preferences, grouping equal statistics, and the preferences."""
     official, primary = language_pair.pairs.get("official"), language_pair.pairs.get("primary")
     taus: list[tuple[tuple[str, ...], PreferencePairs]] = []
     if primary is not None:
@@ -104,7 +104,7 @@ def _products(signs: npt.NDArray[np.int8], columns: FloatArray) -> FloatArray:
 
 
 def _tau_weights(first: FloatArray, second: FloatArray, pairs: PreferencePairs, wins_only: bool) -> FloatArray:
-    """Return the weight of each candidate's sign in the difference of two taus, or, if `wins_only`, consistencies."""
+    """Return the weights of candidates' signs in the difference of two taus, or of two consistencies if `wins_only`."""
 
     def outcome(better: FloatArray, worse: FloatArray) -> FloatArray:
         difference = better - worse
@@ -119,7 +119,7 @@ def _tau_weights(first: FloatArray, second: FloatArray, pairs: PreferencePairs, 
 
 
 def _moment_weights(first: FloatArray, second: FloatArray, judged: Int64Array, human: FloatArray) -> list[FloatArray]:
-    """Return the weights of the signs in sums of scores, of squared scores, and of products with human scores."""
+    """Return the weights of candidates' signs in sums of scores, squared scores, and products with human scores."""
     left, right = first[judged], second[judged]
     columns = []
     for values in ((left - right) / 2, (left**2 - right**2) / 2, human * (left - right) / 2):

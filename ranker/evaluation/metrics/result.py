@@ -50,7 +50,7 @@ ScopeType = Literal["language-pair", "mean"]
 
 @dataclass(frozen=True)
 class ComparisonSettings:
-    """Settings of a comparison of metrics; one that is out of range raises an `OptionError`."""
+    """Settings of a comparison of metrics; a setting that is out of range raises an `OptionError`."""
 
     kind: str
     """Requested kind of judgement; with ``auto`` the first kind of each data set, named in its scopes."""
@@ -118,7 +118,7 @@ class Statistic:
 
 @dataclass(frozen=True)
 class Scope:
-    """Data that figures are computed on: a language pair, or a mean over several."""
+    """Data that figures are computed on: a language pair, or several scopes whose figures are averaged."""
 
     id: str
     """``DATA/LP``, ``DATA/mean``, ``DATA/mean into English``, or ``mean`` over the means of several data sets."""
@@ -225,7 +225,7 @@ class Comparison(TableResult):
         return next((item for item in self.pairwise_tests if (item.statistic, item.scope) == (statistic, scope)), None)
 
     def in_order(self, statistic: str, scope: str) -> list[str]:
-        """Return the names of the metrics, best first; metrics without a figure last, in the given order."""
+        """Return the names of the metrics, best first; metrics without a figure come last, in their original order."""
         names = [metric.name for metric in self.metrics]
         ranks = {name: cell.rank for name in names if (cell := self.cell(statistic, scope, name)) and cell.rank}
         return sorted(names, key=lambda name: ranks.get(name, len(names) + 1))
@@ -254,7 +254,7 @@ class Comparison(TableResult):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on intervals and p-values: few sources, too few resamples for significance."""
+        """Notes on intervals from few sources, and on p-values from too few resamples to be significant."""
         settings = self.settings
         pairs = [_defined_pairs(tests) for tests in self.pairwise_tests if tests.test != "williams"]
         tested = [count for count in pairs if count]
@@ -306,7 +306,7 @@ class Comparison(TableResult):
         return read
 
     def _check(self) -> None:
-        """Raise a ValueError if the parts are inconsistent, as they may be in a file."""
+        """Raise a ValueError if the parts are inconsistent, which can happen when they are read from a file."""
         parts = ((self.metrics, "name"), (self.statistics, "id"), (self.scopes, "id"))
         names, statistics, scopes = ({getattr(item, key) for item in part} for part, key in parts)
         unique = [len(names), len(statistics), len(scopes)] == [len(part) for part, _ in parts]

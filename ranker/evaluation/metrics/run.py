@@ -146,7 +146,7 @@ def _measure(
     settings: ComparisonSettings,
     statistics: Collection[str],
 ) -> _ScopeValues:
-    """Compute all statistics of one language pair and what their tests need; `number` is that of its data set."""
+    """Compute the statistics of one language pair of data set `number`, and the values that their tests need."""
     documents = len(np.unique(language_pair.document[language_pair.document >= 0]))
     scope = Scope(
         id=f"{language_pair.data}/{language_pair.lp}",
@@ -195,7 +195,7 @@ def _measure(
 
 
 def _resampled(group: StatisticSet, parts: Sequence[CandidateScores], weights: FloatArray) -> dict[str, _Values]:
-    """Return a group's statistics for all metrics: observed, and resampled with `weights` (resamples, units)."""
+    """Return the statistics of `group` for all metrics, observed and resampled with `weights` (resamples, units)."""
 
     def sums(columns: FloatArray) -> FloatArray:
         return np.vstack([columns.sum(axis=0), weights @ columns])
@@ -224,7 +224,7 @@ def _resampled(group: StatisticSet, parts: Sequence[CandidateScores], weights: F
 
 
 def _means(name: str, members: Sequence[_ScopeValues]) -> list[_ScopeValues]:
-    """Return the means over the language pairs of a data set, if there are several."""
+    """Return the means over a data set's language pairs, into English first; empty for a single language pair."""
     if len(members) < 2:
         return []
     english = [member for member in members if member.scope.lp.endswith("-en")]
@@ -234,7 +234,7 @@ def _means(name: str, members: Sequence[_ScopeValues]) -> list[_ScopeValues]:
 
 
 def _overall(results: Sequence[_ScopeValues], sets: int) -> list[_ScopeValues]:
-    """Average several data sets: their scopes into English, unless these are all there are, and their widest scopes."""
+    """Average several data sets: their widest scopes, and their scopes into English if all have one and any differs."""
     if sets < 2:
         return []
     widest, english = [], []
@@ -352,7 +352,7 @@ def _cells(
 
 
 def _about(scored: Sequence[CandidateScores]) -> ComparedMetric:
-    """Describe a metric, with its notes on all data sets, and with each of its signatures if these differ."""
+    """Describe a metric, with its notes and distinct signatures on all data sets."""
     first = scored[0]
     notes = dict.fromkeys(note for each in scored for note in each.notes)
     return ComparedMetric(

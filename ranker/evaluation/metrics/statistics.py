@@ -39,7 +39,7 @@ MOST_PAIRS = 30_000_000
 
 
 def _declared(identity: str, title: str, definition: str, *, low: float = -1.0, shown: bool = True) -> Statistic:
-    """Declare a correlation between -1 and 1, or a proportion between 0 and 1, with chance level in the middle."""
+    """Describe a correlation between -1 and 1, or a proportion between 0 and 1, with the middle as chance level."""
     level = cast("Level", identity.partition(".")[0])
     return Statistic(identity, level, title, definition, low, 1.0, 0.0 if low else 0.5, shown)
 
@@ -169,7 +169,7 @@ class Basis:
 
     @classmethod
     def of_mean(cls, values: FloatArray) -> Basis:
-        """Return the `Basis` of a mean: the values that are not NaN, and the numbers of defined and undefined ones."""
+        """Return the `Basis` of a mean: the values that are not NaN, their number, and the number of NaN values."""
         defined = values[~np.isnan(values)]
         return cls(len(defined), len(values) - len(defined), defined)
 
@@ -204,7 +204,7 @@ class StatisticSet(ABC):
         """Compute statistics, shape (...), from summed `shared` columns (..., h) and the metric's `own` (..., k)."""
 
     def pooled(self, identity: str) -> int | None:
-        """Return the column with a pooled mean's sum (its count is in the next), or None for other statistics."""
+        """Return the column of a pooled mean's sum (the next column has its count), or None if not pooled."""
         return None
 
 
@@ -242,7 +242,7 @@ class SegmentStatistics(StatisticSet):
                 self.places[selection], start = start, start + 3
 
     def pooled(self, identity: str) -> int | None:
-        """Return the column of summed rho from which the pooled statistic `identity` is computed, else None."""
+        """Return the column of summed rho if the statistic `identity` is pooled, else None."""
         return self.places.get(identity.removesuffix(".pooled")) if identity.endswith(".pooled") else None
 
     def measure(self, scored: CandidateScores) -> Measured:
@@ -320,7 +320,7 @@ _TAU_OF = {"official": tuple(TAUS["official"].values()), "primary": (*TAUS["prim
 
 
 class DocumentStatistics(StatisticSet):
-    """Statistics of how well a metric agrees with people within each document, on systems by mean score."""
+    """Statistics of how well a metric agrees with people on the order of systems in each document, by mean score."""
 
     stream = "documents"
     test_stream = "DocumentFigures"
@@ -357,6 +357,6 @@ class DocumentStatistics(StatisticSet):
 
 
 def _defined(values: FloatArray) -> FloatArray:
-    """Return two columns, values and counts, the ratio of whose sums is the mean of the defined values."""
+    """Return columns of values and counts; sum of values / sum of counts is the mean of the values that are not NaN."""
     known = ~np.isnan(values)
     return np.stack([np.where(known, values, 0.0), known], axis=1)

@@ -42,7 +42,7 @@ class SystemStatistics(StatisticSet):
         self.shared = self._by_preferences() if self.preferences else self._by_scores(language_pair.human, means=True)
 
     def _by_scores(self, scores: FloatArray, *, means: bool) -> FloatArray:
-        """Return, per source, the systems' scores and counts (if `means`), differences and squared differences."""
+        """Return, per source, system scores and counts (if `means`), and plain and squared differences of systems."""
         known = ~np.isnan(scores[self.rows])
         values, present = np.zeros((2, self.units, self.size))
         values.flat[self.cell[known]] = scores[self.rows][known]
@@ -52,7 +52,7 @@ class SystemStatistics(StatisticSet):
         return np.concatenate([*([values, present] if means else []), apart, apart * apart], axis=1)
 
     def _by_preferences(self) -> FloatArray:
-        """Return, per source, wins of each system over each other, net wins and their squares."""
+        """Return, per source, the wins of each system over each other system, net wins, and squared net wins."""
         assert self.preferences is not None
         language_pair = self.language_pair
         winner, loser = language_pair.system[self.preferences.better], language_pair.system[self.preferences.worse]
@@ -62,7 +62,7 @@ class SystemStatistics(StatisticSet):
         return np.concatenate([wins.reshape(self.units, -1).astype(np.float64), net, net * net], axis=1)
 
     def measure(self, scored: CandidateScores) -> Measured:
-        """Return columns with scores or statistics of each system, and score differences of every two."""
+        """Return columns with each system's scores or statistics, and score differences of all pairs of systems."""
         columns = [self._by_scores(scored.system_scores, means=scored.statistics is None)]
         if scored.statistics is not None:
             width = scored.statistics.shape[1]
@@ -119,7 +119,7 @@ def pairwise_accuracy(human: npt.ArrayLike, scores: npt.ArrayLike) -> FloatArray
 
 
 def limit_p_values(difference: npt.ArrayLike, squares: npt.ArrayLike) -> FloatArray:
-    """One-sided p-values that one system is better, in the limit of many random swaps of many segment scores.
+    """One-sided p-values for one system being better, in the limit of many random swaps of many segment scores.
 
     Under random swaps the summed difference of two systems has mean 0 and the sum of squared differences for variance,
     so ``p = 1 - Phi(sum d / sqrt(sum d^2))``.

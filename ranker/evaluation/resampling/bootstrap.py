@@ -36,7 +36,7 @@ UNKNOWN = Estimate(float("nan"), float("nan"), float("nan"))
 
 
 def estimate(value: float | np.floating, sample: FloatArray, level: float = LEVEL) -> Estimate:
-    """Return `value` with the percentile interval of its bootstrap `sample`, shape (resamples,); NaN is left out."""
+    """Return `value` with the percentile interval of its bootstrap `sample`, shape (resamples,), ignoring NaN."""
     known = sample[~np.isnan(sample)]
     if not len(known):
         return Estimate(float(value), float("nan"), float("nan"))
@@ -60,7 +60,7 @@ def draws(size: int, resamples: int, generator: np.random.Generator) -> Iterator
 
 
 def weights_of_draws(size: int, resamples: int, generator: np.random.Generator) -> FloatArray:
-    """Return the bootstrap weights of all blocks of `draws`, shape (resamples, size)."""
+    """Return the bootstrap weights of all blocks of `draws` as one array, shape (resamples, size)."""
     weights = np.empty((resamples, size))
     for start, block in draws(size, resamples, generator):
         weights[start : start + len(block)] = block
@@ -68,7 +68,7 @@ def weights_of_draws(size: int, resamples: int, generator: np.random.Generator) 
 
 
 def index_draws(size: int, resamples: int, seed: int) -> Iterator[tuple[int, FloatArray]]:
-    """Yield blocks of bootstrap weights as `draws` does, from the indices that sacreBLEU draws with `seed`.
+    """Yield blocks of bootstrap weights like those of `draws`, from the indices that sacreBLEU draws with `seed`.
 
     Which units a resample holds does not depend on the size of the blocks.
     """
@@ -90,7 +90,7 @@ def swap_draws(size: int, resamples: int, seed: int) -> Iterator[tuple[int, Floa
 
 
 def every_swap(size: int) -> Iterator[tuple[int, FloatArray]]:
-    """Yield all ``2 ** (size - 1) - 1`` distinct nonempty swaps, in blocks as `swap_draws` does.
+    """Yield all ``2 ** (size - 1) - 1`` distinct nonempty swaps, in blocks like those of `swap_draws`.
 
     The first unit is never swapped, because swapping all the others instead comes to the same.
     """

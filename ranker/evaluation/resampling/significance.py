@@ -63,7 +63,7 @@ def bootstrap_p(sample: npt.ArrayLike, observed: npt.ArrayLike) -> FloatArray:
 
 
 def centred(sample: npt.ArrayLike) -> FloatArray:
-    """Subtract the means from bootstrap samples, shape (resamples, ...); NaN is left out and stays."""
+    """Subtract the mean over resamples from bootstrap samples (resamples, ...); NaN is ignored and remains NaN."""
     values = np.asarray(sample, dtype=np.float64)
     known = ~np.isnan(values)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -85,7 +85,7 @@ def _bound(observed: FloatArray) -> FloatArray:
 
 
 def sign_test(wins: int, comparisons: int) -> float:
-    """Two-sided binomial p-value of `wins` in `comparisons` without ties, if both sides were equally good.
+    """Two-sided p-value of `wins` wins in `comparisons` comparisons without ties, by the sign test.
 
     Without comparisons it is 1.
     """
@@ -185,7 +185,7 @@ def few_sources(sources: int, where: str | None = None, unit: str = "source") ->
 
 
 def smallest_p(resamples: int, hypotheses: int, correction: Correction) -> float:
-    """Smallest corrected p-value possible: 1 / (1 + resamples), for Holm times the number of hypotheses."""
+    """Smallest possible corrected p-value: 1 / (1 + resamples), for Holm multiplied by the number of hypotheses."""
     return (hypotheses if correction == "holm" else 1) * (1 / (1 + resamples))
 
 
@@ -198,7 +198,7 @@ def resamples_needed(hypotheses: int, correction: Correction, alpha: float) -> i
 
 
 def too_few_resamples(resamples: int, pairs: int, correction: Correction, alpha: float, where: str = "") -> str | None:
-    """Return a one-line note, with the remedy, if no difference `where` can be significant, else None."""
+    """Return a one-line note, with a remedy, if no difference can be significant with so few resamples, else None."""
     if smallest_p(resamples, pairs, correction) < alpha:
         return None
     smallest = f"{smallest_p(resamples, pairs, 'none'):.2g}"
@@ -215,7 +215,7 @@ def too_few_resamples(resamples: int, pairs: int, correction: Correction, alpha:
 
 
 def clusters(values: npt.ArrayLike, ahead: npt.ArrayLike) -> Int64Array:
-    """Number the clusters of competitors: one significantly behind a member starts the next (WMT metrics tasks)."""
+    """Number clusters: a competitor significantly worse than a member starts the next cluster (WMT metrics tasks)."""
     figures, better = np.asarray(values, dtype=np.float64), np.asarray(ahead, dtype=bool)
     numbers = np.zeros(len(figures), dtype=np.int64)
     number, members = 0, list[int]()

@@ -34,7 +34,7 @@ def davidson(
     generator: np.random.Generator,
     where: str,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return systems' log strengths, shape (systems,), and those in bootstrap samples, shape (resamples, systems).
+    """Return the log strengths of systems, shape (systems,), and their bootstrap samples, shape (resamples, systems).
 
     `outcome` is 1 where the first of two systems was better, -1 where the second was, 0 for ties.
     """

@@ -97,7 +97,7 @@ def rank_systems(
 
 
 def expected_wins(wins: npt.ArrayLike) -> FloatArray:
-    """Expected wins of each system: mean proportion of comparisons won against each other (Bojar et al. 2013)."""
+    """Expected wins of each system: proportion of comparisons won, averaged over its opponents (Bojar et al. 2013)."""
     won = np.asarray(wins, dtype=np.float64)
     played = won + np.swapaxes(won, -1, -2)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -106,7 +106,7 @@ def expected_wins(wins: npt.ArrayLike) -> FloatArray:
 
 
 def rank_clusters(low: npt.ArrayLike, high: npt.ArrayLike) -> Int64Array:
-    """Cut competitors, best first, into as many clusters as possible without overlapping rank ranges (Koehn 2012)."""
+    """Split competitors, best first, into as many clusters with disjoint rank ranges as possible (Koehn 2012)."""
     best, worst = np.asarray(low), np.asarray(high)
     if not len(best):
         return np.zeros(0, dtype=np.int64)
@@ -116,7 +116,7 @@ def rank_clusters(low: npt.ArrayLike, high: npt.ArrayLike) -> Int64Array:
 
 
 def comparisons(dataset: Dataset, inside: BoolArray) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """Return rows of compared candidates and outcomes (1, 0, -1) in sources `inside`, without repeated judgements."""
+    """Return both candidates' rows and the outcomes (1, 0, -1) of comparisons in sources `inside`, without repeats."""
     rows = dataset.preferences
     rows = rows[rows["primary"].to_numpy(bool) & rows["relation"].isin([">", "<", "="]).to_numpy(bool)]
     first, second = (rows[side].to_numpy(np.int64) for side in ("first", "second"))
@@ -127,7 +127,7 @@ def comparisons(dataset: Dataset, inside: BoolArray) -> tuple[Int64Array, Int64A
 
 
 def _wins(pairs: tuple[Int64Array, Int64Array, Int64Array], source: Int64Array, systems: int) -> FloatArray:
-    """Number of wins of each system against each other system, by source, shape (sources, systems, systems)."""
+    """Number of wins of each system over every other system per source, shape (sources, systems, systems)."""
     first, second, outcome = (side[pairs[2] != 0] for side in pairs)
     wins = np.zeros((source.max() + 1, systems, systems))
     cells = np.where(outcome > 0, first, second), np.where(outcome > 0, second, first)

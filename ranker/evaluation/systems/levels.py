@@ -54,7 +54,7 @@ class Units:
         return cls(level, keys, code.astype(np.int64))
 
     def scorer(self, scorer: Scorer) -> Scorer:
-        """Return the scorer to use at this level: above segments, its `systems_scorer`."""
+        """Return the scorer to use at this level: the scorer itself for segments, otherwise its `systems_scorer`."""
         return scorer if self.level == "segment" else systems_scorer(scorer)
 
     def means(self, values: npt.ArrayLike) -> FloatArray:

@@ -37,7 +37,7 @@ class SystemPairTests:
     resamples: int
 
     def matrix(self, values: FloatArray) -> FloatArray:
-        """Expand pair values to a symmetric matrix (systems, systems) with unit diagonal."""
+        """Expand values of pairs to a symmetric matrix (systems, systems) with ones on the diagonal."""
         matrix = np.ones((len(self.scores), len(self.scores)))
         matrix[self.first, self.second] = matrix[self.second, self.first] = values
         return matrix
@@ -100,7 +100,7 @@ def compare_pairs(
 
 
 def _test(test: SystemTest, sources: int, resamples: int) -> PairTest:
-    """Choose the test: randomisation if there are few sources, exact if `resamples` suffice for all swaps."""
+    """Choose the test: randomisation if there are few sources, and an exact test if `resamples` covers all swaps."""
     if 2 ** (sources - 1) - 1 <= resamples and (test == "ar" or sources < FEW_SOURCES):
         return "exact"
     return "ar" if sources < FEW_SOURCES else test
@@ -115,7 +115,7 @@ def bootstrap_scores(score: Score, statistics: FloatArray, resamples: int, seed:
 
 
 def _weighted_sums(weights: FloatArray, statistics: FloatArray) -> FloatArray:
-    """Return the weighted sums over sources, shape (samples, systems, width).
+    """Return the sums of statistics over weighted sources, shape (samples, systems, width).
 
     Each system has its own matrix product, because in a joint one its last bit would depend on the other systems.
     """
@@ -132,7 +132,7 @@ def swapped_differences(
     scale: float = 1.0,
     exact: Iterator[tuple[int, FloatArray]] | None = None,
 ) -> FloatArray:
-    """Return score differences of system pairs, outputs of some sources swapped, times `scale`, (resamples, pairs).
+    """Return score differences of system pairs, times `scale`, with some sources' outputs swapped, (resamples, pairs).
 
     The swaps are random unless `exact` gives all of them, from `every_swap`.
     """

@@ -26,7 +26,7 @@ FEWEST_SOURCES = 100
 
 @dataclass(frozen=True)
 class AgreementCurve:
-    """Share of system pairs that people order as the scores do, as a function of the score difference."""
+    """Share of system pairs that people order in the same way as the scores, as a function of the score difference."""
 
     model: str | None
     """Beginning of the digest of the model; None for a metric."""
@@ -41,7 +41,7 @@ class AgreementCurve:
     """Difference beyond which the share is taken as constant."""
 
     def at(self, difference: float) -> Estimate:
-        """Share of pairs that people order alike, ``1 / (1 + exp(-slope |difference|^(2/3)))``, with its interval."""
+        """Share of pairs people order as scores do, ``1 / (1 + exp(-slope |difference|^(2/3)))``, with its interval."""
         apart = min(abs(difference), self.largest) ** EXPONENT
         return Estimate(*(1 / (1 + math.exp(-slope * apart)) for slope in (self.slope, self.low, self.high)))
 
@@ -54,7 +54,7 @@ def agreement_curves() -> dict[str, AgreementCurve]:
 
 
 def agreement_curve(scorer: Scorer, target: str) -> AgreementCurve | None:
-    """Return the curve of a metric with default options or an included ranker for a target language, or None."""
+    """Return a target language's curve for an included ranker or a metric with default options, or None."""
     curve = agreement_curves().get(scorer.name)
     if (
         curve is None
@@ -66,7 +66,7 @@ def agreement_curve(scorer: Scorer, target: str) -> AgreementCurve | None:
 
 
 def target_of(dataset: Dataset, lp: str) -> str:
-    """Target language of a language pair: as named, else as detected by script or words, else ""."""
+    """Target language of a language pair: from its name, else detected by script or words, else ""."""
     source = int(np.argmax(source_language_pairs(dataset) == lp))
     named = str(written_languages(dataset)[source]).partition("_")[0]
     return named or (ENGLISH if in_english(dataset)[source] else "")

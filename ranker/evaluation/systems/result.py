@@ -243,7 +243,7 @@ class SystemsResult(TableResult):
         return [comparison for comparison in self.comparisons if comparison.lp == lp]
 
     def main_comparison(self, lp: str) -> SystemComparison:
-        """Return the comparison of a language pair by the last ranker, or else by the first metric."""
+        """Return the comparison of a language pair by the last ranker, or by the first metric if there is no ranker."""
         rankers = [each for each in self.of_language_pair(lp) if self.metric(each.metric).type == "ranker"]
         return [*self.of_language_pair(lp)[:1], *rankers][-1]
 
@@ -252,7 +252,7 @@ class SystemsResult(TableResult):
         return {metric.name: metric for metric in self.metrics}[name]
 
     def people(self, lp: str) -> dict[str, RankedSystem]:
-        """Return the systems of a language pair as people ranked them, by name; empty if they judged none."""
+        """Return the systems of a language pair as ranked by people, by name; empty if people judged none."""
         return {each.system: each for ranking in self.human if ranking.lp == lp for each in ranking.systems}
 
     def document(self) -> dict[str, Any]:
@@ -268,7 +268,7 @@ _TITLES: Mapping[PairTest, str] = {
 
 
 def conclusion(result: SystemsResult, lp: str) -> str:
-    """Name a language pair's best and tied systems by the main metric, and the metrics or people that disagree."""
+    """Name the best and tied systems of a language pair by the main metric, and metrics or people that disagree."""
     main = result.main_comparison(lp)
     ahead = main.ahead(result.settings.alpha)
     parts = _standings(main, ahead) if ahead else ["no system is significantly better than another"]
@@ -291,7 +291,7 @@ def conclusion(result: SystemsResult, lp: str) -> str:
 
 
 def _standings(comparison: SystemComparison, ahead: set[tuple[str, str]]) -> list[str]:
-    """Name the systems that no other beats, the next cluster, and the systems that beat no other."""
+    """Name the systems that no other system beats, the next cluster, and the systems that beat no other system."""
     systems = comparison.systems
     if len(systems) == 2:
         return [f"{systems[0].system} is better than {systems[1].system}"]

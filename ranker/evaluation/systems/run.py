@@ -263,7 +263,7 @@ class _SystemTable:
         return sums
 
     def check(self, baseline: str | None, units: Int64Array | None) -> None:
-        """Raise an error unless there are two sources and two systems, including `baseline` if given."""
+        """Raise an error if there are fewer than two systems, sources or documents, or if `baseline` is unknown."""
         if len(self.names) < 2:
             what = f"{self.where} has the output of only one system, {self.first!r}"
             raise OptionError(f"comparing systems requires at least two, but {what}")
@@ -344,7 +344,7 @@ def _comparison(
     base = names.index(baseline)
 
     def difference(left: int, right: int) -> dict[str, Any]:
-        """Return the fields that `ComparedSystem` and `SystemPair` have in common."""
+        """Return the fields of a difference between systems that `ComparedSystem` and `SystemPair` have in common."""
         apart = tests.scores[left] - tests.scores[right]
         return {
             "difference": estimate(apart, tests.sample[:, left] - tests.sample[:, right]),
@@ -433,7 +433,7 @@ def _by_preferences(dataset: Dataset, baseline: str | None, settings: SystemsSet
 
 
 def people_kind(dataset: Dataset, kind: str | None) -> tuple[str | None, tuple[str, ...]]:
-    """Return the kind of judgement for the human ranking, None if not wanted or not found by ``auto``, and notes."""
+    """Return the kind of judgement for the human ranking (None if unwanted, or if ``auto`` finds none), and notes."""
     if kind is None:
         return None, ()
     try:
@@ -456,7 +456,7 @@ def _people(dataset: Dataset, kind: str | None, seed: int) -> tuple[tuple[HumanR
 def _agreement(
     names: Sequence[str], gain: FloatArray, human: HumanRanking | None
 ) -> tuple[int, float | None, float | None]:
-    """Return the number of systems that people ranked too, and the metric's tau-b and Pearson's r with people."""
+    """Return the number of systems also ranked by people, and the metric's tau-b and Pearson's r with people."""
     people = {system.system: system.score for system in human.systems} if human else {}
     known = [place for place, name in enumerate(names) if name in people]
     if len(known) < 2:

@@ -57,7 +57,7 @@ def _signed_scores(dataset: Dataset, scorer: Scorer, levels: list[Units]) -> lis
 
 
 def _references(dataset: Dataset, pair: str, scorer: Scorer) -> list[str | None] | None:
-    """Return a language pair's reference names: empty if none are needed, None if they differ between sources."""
+    """Return a language pair's reference names: empty if not needed, None if the names differ between sources."""
     if not scorer.feature_set.needs.references:
         return []
     of_pair = (source_language_pairs(dataset) == pair) & (np.diff(dataset.candidate_offsets) > 0)

@@ -28,7 +28,7 @@ class TrueSkill:
     draws: float = 0.25
 
     def margin(self) -> float:
-        """Difference of performances up to which two systems tie."""
+        """Largest difference in performance at which two systems tie."""
         from scipy.special import ndtri
 
         return float(ndtri((self.draws + 1) / 2) * _ROOT_TWO * self.beta)
@@ -36,7 +36,7 @@ class TrueSkill:
     def rate(
         self, first: npt.ArrayLike, second: npt.ArrayLike, outcome: npt.ArrayLike, systems: int, orders: npt.ArrayLike
     ) -> tuple[FloatArray, FloatArray]:
-        """Return means and standard deviations of skills after the comparisons, shape (orders, systems) each."""
+        """Return means and standard deviations of skills after comparisons in each of `orders`, (orders, systems)."""
         skill, deviation = _rate(
             np.ascontiguousarray(first, dtype=np.int64),
             np.ascontiguousarray(second, dtype=np.int64),
@@ -63,7 +63,7 @@ def _below(x: float) -> float:
 
 @kernel(elements=0)
 def _surprise(apart: float, margin: float, tie: bool) -> tuple[float, float]:
-    """Return the shift of the means and the shrinkage of the variances, in units of the difference's deviation."""
+    """Return the shift of means and shrinkage of variances by an outcome, if differences have standard deviation 1."""
     if not tie:
         x = apart - margin
         mass = _below(x)

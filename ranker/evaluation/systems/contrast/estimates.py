@@ -17,7 +17,7 @@ Score = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """Bootstrap over sources; each subject has its own random numbers, shared by all its figures."""
+    """Bootstrap over sources, with separate random numbers for each subject, shared by all figures of the subject."""
 
     resamples: int
     seed: int
@@ -55,17 +55,17 @@ class Bootstrap:
 
 
 def f_measure(sums: FloatArray) -> FloatArray:
-    """F measure 2 m / (c + r) of summed matches m, words c and reference words r, (..., 3) to (...); NaN if r is 0."""
+    """F measure 2 m / (c + r) from sums (..., 3) of matches m, words c and reference words r; NaN where r is 0."""
     return _fraction(2 * sums[..., 0], sums[..., 1] + sums[..., 2], sums[..., 2])
 
 
 def recall(sums: FloatArray) -> FloatArray:
-    """Recall m / r of summed matches m, words c and reference words r, (..., 3) to (...); NaN where r is 0."""
+    """Recall m / r from sums (..., 3) of matches m, words c and reference words r; NaN where r is 0."""
     return _fraction(sums[..., 0], sums[..., 2], sums[..., 2])
 
 
 def length_ratio(sums: FloatArray) -> FloatArray:
-    """Length ratio c / r of summed words c and reference words r, (..., 2) to (...); NaN where r is 0."""
+    """Length ratio c / r from sums (..., 2) of words c and reference words r; NaN where r is 0."""
     return _fraction(sums[..., 0], sums[..., 1], sums[..., 1])
 
 
@@ -74,7 +74,7 @@ def _fraction(part: FloatArray, whole: FloatArray, reference: FloatArray) -> Flo
 
 
 def _buckets(names: Sequence[str], sizes: Int64Array, value: FloatArray, sample: FloatArray) -> tuple[Bucket, ...]:
-    """Make a `Bucket` of each nonempty group from figures (buckets, 2) and resampled ones (resamples, buckets, 2)."""
+    """Create a `Bucket` for each nonempty group, from figures (buckets, 2) and resamples (resamples, buckets, 2)."""
     difference = value[:, 0] - value[:, 1]
     differences = sample[..., 0] - sample[..., 1]
     return tuple(

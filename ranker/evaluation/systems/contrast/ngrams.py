@@ -18,7 +18,7 @@ ORDER = 4
 def one_sided_ngrams(
     pair: ContrastedSystems, count: int, bootstrap: Bootstrap
 ) -> tuple[tuple[NgramContrast, ...], tuple[NgramContrast, ...]]:
-    r"""Return the n-grams of 1 to 4 words that the first system matches more often, and those that the second does.
+    r"""Return, for each system, the n-grams of 1 to 4 words that it matches more often than the other system.
 
     With :math:`m_1` and :math:`m_2` clipped matches summed over the sources, they are ordered by the ratio
 
@@ -71,7 +71,7 @@ def _ratio(sums: FloatArray) -> FloatArray:
 
 
 def _totals(counts: UnitCounts, order: int) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
-    """Return the order, the number, and both systems' matches of each n-gram of one order."""
+    """Return the order, the number and both systems' matches of each n-gram, for n-grams of one order."""
     first, second = counts.matches
     size = int(counts.unit.max(initial=-1)) + 1
     sums = [np.bincount(counts.unit, weights=column, minlength=size).astype(np.int64) for column in (first, second)]

@@ -20,7 +20,7 @@ from ranker.text.tokens import TokenBatch, Tokenizer, token_batch
 
 @dataclass(frozen=True, eq=False)
 class ContrastedSystems:
-    """Two systems' translations of the same sources, each with its best reference."""
+    """Translations of the same sources by two systems, each translation with its best reference."""
 
     dataset: Dataset
     rows: Int64Array
@@ -59,7 +59,7 @@ class ContrastedSystems:
 
 
 def _best_references(dataset: Dataset, batch: TokenBatch) -> Int64Array:
-    """Return each candidate's best reference, by the F measure of its words."""
+    """Return, for each candidate, the reference with the highest F measure over words."""
     pairs = reference_pairs(dataset)
     matched = ngram_matches(pairs.expand(batch), 1)[:, 0]
     lengths = batch.candidate_lengths[pairs.candidate] + batch.reference_lengths[pairs.reference]

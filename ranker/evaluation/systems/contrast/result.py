@@ -38,7 +38,7 @@ class Breakdown:
 
 @dataclass(frozen=True)
 class NgramContrast:
-    """An n-gram that one system matches more often."""
+    """An n-gram that one system matches more often than the other system."""
 
     ngram: str
     order: int
@@ -49,7 +49,7 @@ class NgramContrast:
 
 @dataclass(frozen=True)
 class SegmentContrast:
-    """A segment that one system translates better."""
+    """A segment that one system translates better than the other system."""
 
     lp: str | None
     doc: str | None
@@ -68,7 +68,7 @@ class SegmentContrast:
 
 @dataclass(frozen=True, repr=False)
 class SystemContrast(TableResult):
-    """Differences between two systems: figures by kinds of words and segments, most different n-grams and segments."""
+    """Contrast of two systems: figures by kinds of words and segments, and the most different n-grams and segments."""
 
     data: str
     first: str
@@ -106,5 +106,5 @@ class SystemContrast(TableResult):
 
     @property
     def frequency_title(self) -> str:
-        """Explanation of word frequencies, for display."""
+        """Explanation for display of the text in which word frequencies are counted."""
         return f"how often {self.frequencies} {'have' if self.frequencies == 'the references' else 'has'} them"

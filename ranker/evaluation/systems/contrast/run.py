@@ -118,7 +118,7 @@ def contrast(
 
 
 def _only_two(dataset: Dataset) -> tuple[str, str]:
-    """Return the names of the two systems of a data set; fail if it has more or fewer."""
+    """Return the names of the two systems of a data set; raise an error if there are more or fewer than two."""
     names = [str(name) for name in dataset.candidates["system"].unique()]
     if len(names) != 2:
         named = f"{dataset.name} has {counted(len(names), 'system')}: {', '.join(map(repr, names))}"
@@ -127,7 +127,7 @@ def _only_two(dataset: Dataset) -> tuple[str, str]:
 
 
 def _lines(dataset: Dataset, tokenizer: Tokenizer, path: Path | None) -> tuple[Tokenizer, list[str]] | None:
-    """Return tokenizer and lines of the text in which words are counted, or None if there is no such text."""
+    """Return the tokenizer and lines of the text in which words are counted, or None if no text is given."""
     if path is None:
         return None
     names = language_tokenizers(dataset)[0] if tokenizer == "auto" else (tokenizer,)
@@ -140,13 +140,13 @@ def _lines(dataset: Dataset, tokenizer: Tokenizer, path: Path | None) -> tuple[T
 
 
 def _named(bootstrap: Bootstrap, name: str, statistics: FloatArray, score: Score) -> Bucket:
-    """Return a figure for all segments together."""
+    """Return a figure, named `name`, over all segments."""
     everything = np.zeros(len(statistics), dtype=np.int64)
     return bootstrap.of_segments("overall", statistics, score, everything, [name])[0]
 
 
 def _lengths(pair: ContrastedSystems) -> FloatArray:
-    """Number of words of each translation and of its reference closest in length, shape (sources, 2, 2)."""
+    """Number of words in each translation and in the reference closest in length, shape (sources, 2, 2)."""
     lengths = pair.batch.candidate_lengths, closest_reference_lengths(pair.batch)
     return np.stack(lengths, axis=1).astype(np.float64)[pair.rows]
 

@@ -15,7 +15,7 @@ from ranker.text.matched_words import readable_batch, words_matched_by_one, word
 def differing_segments(
     pair: ContrastedSystems, scores: FloatArray, sign: float, count: int
 ) -> tuple[tuple[SegmentContrast, ...], tuple[SegmentContrast, ...]]:
-    """Return the segments that the first system translates better, and those that the second does."""
+    """Return, for each system, the segments that it translates better than the other system."""
     gain = sign * (scores[:, 0] - scores[:, 1])
     place = np.arange(len(gain))
     best = np.lexsort((place, -gain))[:count]

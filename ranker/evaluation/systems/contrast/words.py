@@ -48,7 +48,7 @@ class UnitCounts:
         return np.minimum(self.translations, self.references)
 
     def statistics(self, sources: int, bucket: Int64Array, buckets: int) -> FloatArray:
-        """Return matches, words and reference words of each system, shape (sources, buckets, 2, 3)."""
+        """Return each system's numbers of matches, words and reference words, shape (sources, buckets, 2, 3)."""
         place = self.source * buckets + bucket[self.unit]
         sums = [
             [np.bincount(place, weights=column, minlength=sources * buckets) for column in side]
@@ -58,7 +58,7 @@ class UnitCounts:
 
 
 def by_frequency(pair: ContrastedSystems, frequency: Int64Array) -> tuple[FloatArray, list[str]]:
-    """Return `UnitCounts.statistics` of words by `frequency` (vocabulary,), and the names of the buckets."""
+    """Return `UnitCounts.statistics` of words grouped by `frequency` (vocabulary,), and the names of the groups."""
     segments = pair.batch.segments
     counts = UnitCounts.of(segments.values, segments.offsets, pair.sentences)
     bucket = bucket_of(frequency, FREQUENCIES)
@@ -104,7 +104,7 @@ def text_frequencies(
 
 
 def bucket_of(values: npt.ArrayLike, bounds: Sequence[int]) -> Int64Array:
-    """Return the index of each value's bucket; each bound begins a bucket."""
+    """Return the bucket index of each value; every bound is the lowest value of a bucket."""
     return (np.searchsorted(bounds, np.asarray(values), side="right") - 1).astype(np.int64)
 
 
