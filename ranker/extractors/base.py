@@ -75,7 +75,7 @@ class Extractor(ABC):
 
     @property
     def fit_scope(self) -> FitScope:
-        """Data that `fit` learns from: ``none``, ``train`` (training data), or ``ranked`` (each data set ranked)."""
+        """Data that `fit` learns from: ``none``, ``train`` (training data) or ``ranked`` (data set being ranked)."""
         return "none"
 
     @property
@@ -91,7 +91,7 @@ class Extractor(ABC):
         return str(notation.Spec(self.name, tuple(options)))
 
     def signed(self) -> dict[str, object]:
-        """Option values that replace the actual ones in the signature; an option with None is omitted.
+        """Option values to write in the signature in place of the actual values; None omits the option.
 
         An example is the digest of a file in place of its name. Options without effect are omitted.
         """
@@ -121,7 +121,7 @@ class Extractor(ABC):
 
     @property
     def pretraining_sources(self) -> UInt32Array | None:
-        """`short_keys` of judged sources that a pre-trained resource learnt from: their columns look too good."""
+        """`short_keys` of judged sources that a pre-trained resource learnt from, on which columns look too good."""
         return None
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
@@ -130,7 +130,7 @@ class Extractor(ABC):
 
     @property
     def lower_is_better(self) -> tuple[str, ...]:
-        """Names of the columns in which lower values are better; in all others, higher values are."""
+        """Names of the columns in which lower values are better; in all other columns, higher values are better."""
         return ()
 
     @property
@@ -140,11 +140,11 @@ class Extractor(ABC):
 
     @property
     def members(self) -> tuple[Extractor, ...]:
-        """Extractors that this one combines; the extractor itself if it combines none."""
+        """Extractors that this extractor combines, or this extractor alone if it does not combine any."""
         return (self,)
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return notes on the columns of `dataset`, in one line, or None."""
+        """Return notes on the columns of `dataset`, joined in one line, or None if there are no notes."""
         return None
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
@@ -163,12 +163,12 @@ class Extractor(ABC):
         return dict(notation.parse(text).options)
 
     def _options(self) -> dict[str, Any]:
-        """Return the option values by name, from which the fitted extractor is made."""
+        """Return the option values by name, as arguments for making the fitted extractor."""
         return {option: getattr(self, option) for option in notation.options_of(self)}
 
 
 class FittedExtractor(Extractor):
-    """Base class of extractors that can compute their columns: they are fitted or have nothing to learn."""
+    """Base class of extractors that can compute their columns, because they are fitted or have nothing to learn."""
 
     def fit(self, dataset: Dataset) -> FittedExtractor:
         """Return this extractor: there is nothing to learn."""
@@ -198,7 +198,7 @@ class FittedExtractor(Extractor):
 
 
 class Metric(FittedExtractor):
-    """Scores candidates by statistics of candidate and references, which add up over a corpus.
+    """Base class of metrics, which score candidates by statistics that can be summed over a corpus.
 
     The score of a candidate is ``score(statistics)`` row by row, that of a corpus ``score`` of the sum of the rows, a
     resampled score ``score`` of a weighted sum, so that the three never disagree. A metric that must learn has no
@@ -307,7 +307,7 @@ class Metric(FittedExtractor):
         return {self.name: float(self(predictions, by_translation(references), sources, lp=lp))}
 
     def fit(self, dataset: Dataset) -> Metric:
-        """Return the metric fitted on `dataset`: this metric if there is nothing to learn."""
+        """Return the metric fitted on `dataset`, or this metric unchanged if it has nothing to learn."""
         return self
 
     @property
@@ -350,7 +350,7 @@ class Metric(FittedExtractor):
         return tokenizer_note(dataset, self.tokenizer)
 
     def resolved(self, dataset: Dataset) -> Self:
-        """Return this metric with tokenizer ``auto`` replaced by the one for `dataset`, if it needs only one."""
+        """Return this metric with ``auto`` replaced by the tokenizer for `dataset`, if one serves all its languages."""
         names, _ = language_tokenizers(dataset)
         made: Any = self
         fields = {field.name for field in dataclasses.fields(made)}
@@ -360,7 +360,7 @@ class Metric(FittedExtractor):
         return resolved
 
     def sacrebleu(self, dataset: Dataset, *, segments: bool) -> str | None:
-        """Return sacreBLEU's signature for the same score, of `segments` or of a corpus; None if it has none."""
+        """Return sacreBLEU's signature for this score, of segments or a corpus; None if sacreBLEU lacks the score."""
         return None
 
     def transform(self, dataset: Dataset) -> FloatArray:
@@ -389,7 +389,7 @@ def fitted_on(extractor: Metric, dataset: Dataset) -> Metric: ...
 @overload
 def fitted_on(extractor: Extractor, dataset: Dataset) -> FittedExtractor: ...
 def fitted_on(extractor: Extractor, dataset: Dataset) -> FittedExtractor:
-    """Return the extractor, fitted on `dataset` if its scope is ``ranked``; raise an error if it lacks training."""
+    """Return the extractor, fitted on `dataset` if its scope is ``ranked``; raise an error if it is untrained."""
     return extractor.fit(dataset) if extractor.fit_scope == "ranked" else fitted_form(extractor)
 
 
@@ -415,14 +415,14 @@ def unfitted(extractor: Extractor) -> ModelError:
 
 
 def check_new_texts(extractors: Iterable[Extractor], what: str) -> None:
-    """Refuse extractors that can score only candidates of a data set, not other texts, such as `what`."""
+    """Refuse extractors that can score only candidates of a data set; the error names the texts to score, `what`."""
     for extractor in extractors:
         if any(part.needs.known_texts for part in extractor.members):
             raise OptionError(f"{extractor} has scores only for the candidates of a data set and cannot score {what}")
 
 
 def checked(extractor: Extractor, what: str, values: Any, shape: tuple[int, ...]) -> FloatArray:
-    """Return `values`, from an extractor's method `what`, as an array; refuse them unless numbers of `shape`."""
+    """Return the `values` computed by an extractor's method `what` as an array; refuse all but numbers of `shape`."""
     try:
         array = np.asarray(values)
         found = "None" if values is None else f"{array.dtype} of shape {array.shape}"

@@ -33,11 +33,11 @@ class Needs:
 
     @classmethod
     def english(cls, *options: str) -> Self:
-        """Return requirements that include English if there are `options` whose values are for English alone."""
+        """Return requirements that include English if `options` names any options whose values are for English only."""
         return cls(language=ENGLISH if options else None, english_options=options)
 
     def union(self, *others: Self) -> Needs:
-        """Return the joint requirements of these and `others`."""
+        """Return the joint requirements of this object and `others`."""
         every = (self, *others)
         return Needs(
             references=max(needs.references for needs in every),

@@ -35,7 +35,7 @@ class ColumnMetric(SentenceMean):
 
     @classmethod
     def of(cls, extractor: Extractor, part: str = "") -> ColumnMetric:
-        """Make a metric of the column named by the extractor, a full stop and `part`, or of its only column."""
+        """Make a metric of the extractor's column whose name ends in a full stop and `part`, or of its only column."""
         known = {name.removeprefix(str(extractor)).removeprefix("."): name for name in extractor.columns}
         if not part and len(known) == 1:
             part = next(iter(known))

@@ -186,7 +186,7 @@ def make(text: str) -> Extractor:
 
 
 def make_features(text: str) -> Extractor:
-    """Make an extractor from its notation `text`, or one column of it, such as ``consensus.weighted``."""
+    """Make an extractor from its notation `text`, or from that of a single column, such as ``consensus.weighted``."""
     return make_metric(text) if _column(text)[1] else make(text)
 
 
@@ -211,7 +211,7 @@ def make_metric(text: str) -> Metric:
 
 
 def _column(text: str) -> tuple[str, str]:
-    """Split the notation of a column into that of its extractor and the part after the full stop, empty if none."""
+    """Split a column's notation into its extractor's notation and the part after the full stop, which may be empty."""
     name, bracket, rest = text.strip().partition("[")
     if bracket:
         inner, closed, part = rest.rpartition("]")

@@ -24,7 +24,7 @@ _SENTENCES_LOOKED_AT = 1000
 
 
 def looks_english(dataset: Dataset, *, fewest: int = 0) -> bool:
-    """True if references (or candidates, if none) look English by their letters and function words."""
+    """True if references (or candidates without references) look English by their letters and function words."""
     batch = token_batch(dataset, "13a", lowercase=True)
     sentences = batch.reference if len(batch.reference) else batch.candidate
     letters = [
@@ -52,13 +52,13 @@ def in_english(dataset: Dataset) -> BoolArray:
 
 @view
 def unknown_looks_english(dataset: Dataset) -> bool:
-    """True if the translations of sources with unknown language pair look English."""
+    """True if the translations of sources whose target language is unknown look English."""
     return looks_english(dataset.select_sources(target_languages(dataset) == ""), fewest=_ENOUGH_WORDS)
 
 
 @view
 def other_language(dataset: Dataset, language: str = ENGLISH) -> str | None:
-    """Return the target language for a message if it surely differs from `language` in some sources, else None."""
+    """Return the target language for a message if it is sure to differ from `language` in some sources, else None."""
     known = set(target_languages(dataset).tolist())
     other_languages = sorted(known - {language, ""})
     if other_languages:

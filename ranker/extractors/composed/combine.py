@@ -23,7 +23,7 @@ from ranker.extractors.needs import Needs
 
 @dataclass(frozen=True)
 class Combination(Metric):
-    r"""Weighted sum of metrics, each computed as it is alone; higher is better.
+    r"""Weighted sum of metrics, each computed as when used alone; higher is better.
 
     .. math:: \sum_i w_i \, m_i
 
@@ -70,13 +70,13 @@ class Combination(Metric):
 
     @property
     def family(self) -> FeatureFamily:
-        """Feature group of the metrics if all belong to one."""
+        """Feature group of the metrics if all belong to the same group, else ``other``."""
         families = {metric.family for metric in self.metrics}
         return families.pop() if len(families) == 1 else "other"
 
     @property
     def needs(self) -> Needs:
-        """Requirements of all metrics together."""
+        """Joint requirements of all metrics."""
         return Needs.union(*(metric.needs for metric in self.metrics))
 
     @property
@@ -95,7 +95,7 @@ class Combination(Metric):
         return {"terms": inner} if inner.strip() else {}
 
     def __str__(self) -> str:
-        """Return the notation, with the normalised sum in brackets unless it is the default."""
+        """Return the notation, with the normalised sum in brackets unless the sum is the default."""
         return self.name if self.terms == type(self).terms else f"{self.name}[{self.terms}]"
 
     def signature(self) -> str:
@@ -138,7 +138,7 @@ class Combination(Metric):
         return join_notes(metric.note(dataset) for metric in self.metrics)
 
     def resolved(self, dataset: Dataset) -> Self:
-        """Return this combination with tokenizer ``auto`` of the metrics replaced by the one for `dataset`."""
+        """Return this combination with ``auto`` replaced by the tokenizer for `dataset` in each of its metrics."""
         return self._with(tuple(metric.resolved(dataset) for metric in self.metrics))
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
@@ -188,7 +188,7 @@ class Combination(Metric):
 
 
 def with_files(extractor: ExtractorT, files: Mapping[str, str]) -> ExtractorT:
-    """Return the extractor with its external scores read from `files`, by the name of the scores."""
+    """Return the extractor with its external scores read from `files`, which maps names of scores to files."""
     if isinstance(extractor, Combination):
         return extractor._with(tuple(with_files(metric, files) for metric in extractor.metrics))
     if isinstance(extractor, ExternalScores) and extractor.name in files:

@@ -73,19 +73,19 @@ class ExternalScores(SentenceMean):
 
     @property
     def needs(self) -> Needs:
-        """No references; only candidates of the data set, not other texts, can be scored."""
+        """Requirements: no references; the texts to score must be candidates of the data set."""
         return Needs(references=0, known_texts=True)
 
     @classmethod
     def _parsed(cls, text: str) -> dict[str, str]:
-        """Return the option values in the notation `text`; the default name is derived from the file's."""
+        """Return the option values in the notation `text`; the default name is derived from the file name."""
         options = super()._parsed(text)
         if "file" in options and "name" not in options:
             options["name"] = _NOT_IN_NAMES.sub("_", printable(Path(options["file"]).name.split(".")[0])) or KEY
         return options
 
     def __str__(self) -> str:
-        """Return the notation with name and direction, without the file, which differs between data sets."""
+        """Return the notation with the name and the direction but not the file, which differs between data sets."""
         options = {"name": (self.name, KEY), "direction": (self.direction, "auto")}
         changed = ((option, value) for option, (value, default) in options.items() if value != default)
         return str(notation.Spec(KEY, tuple(changed)))
@@ -98,7 +98,7 @@ class ExternalScores(SentenceMean):
 
     @property
     def higher_is_better(self) -> bool:
-        """True if higher is better, as stated or by the name; negated errors count as errors (lower is better)."""
+        """True if higher is better by option or name; False also for negated errors, whose signs are reversed first."""
         return self.direction == "higher" if self.direction != "auto" else not lower_is_better(self.name)
 
     def check_ready(self) -> None:
@@ -143,7 +143,7 @@ class ExternalScores(SentenceMean):
         return f"{self}: lower is taken to be better, because of its name; otherwise add direction=higher"
 
     def _sign(self, values: FloatArray) -> float:
-        """Return -1 if `values`, all scores of the file or rating, are negated errors, else 1."""
+        """Return the factor to apply to `values`, all scores of a file or rating: -1 for negated errors, else 1."""
         known = values[~np.isnan(values)]
         if self.direction != "auto" or not len(known):
             return 1.0
@@ -171,14 +171,14 @@ class ExternalScores(SentenceMean):
         return scores
 
     def in_order(self, number: int, things: str) -> FloatArray:
-        """Return the scores of the file in its order, one for each of `number` texts, which messages call `things`."""
+        """Return the file's scores in file order, one for each of `number` texts, which messages call `things`."""
         if self._scores is None:
             raise OptionError(f"{self}: expected a file with one score for each of {things}, as given[file=FILE]")
         return self._sign(self._scores.values) * self._scores.in_order(number, things)
 
     @property
     def _column(self) -> str:
-        """Name of the column of candidates that holds the scores of the file once they are attached."""
+        """Name of the column in which the file's scores are attached to the candidates."""
         stated = "" if self.direction == "auto" else f" {self.direction}"
         return f"given {self.name}{stated} {self._scores.digest if self._scores else ''}"
 
@@ -192,12 +192,12 @@ class ExternalScores(SentenceMean):
 
 
 def given_files(extractors: Iterable[Extractor]) -> dict[str, str | None]:
-    """Return the score file of each `ExternalScores` among `extractors`, by the name of the scores."""
+    """Return the score file of each `ExternalScores` among `extractors`, keyed by the name of the scores."""
     return {extractor.name: extractor.file for extractor in extractors if isinstance(extractor, ExternalScores)}
 
 
 def with_given_scores(dataset: Dataset, extractors: Iterable[Extractor], pairs: Sequence[str] = ()) -> Dataset:
-    """Return the data set, not yet reduced to language `pairs`, with the scores that `extractors` read from files."""
+    """Return the data set, before language `pairs` are selected, with the scores that `extractors` read from files."""
     in_files = {
         part._column: part for part in extractors if isinstance(part, ExternalScores) and part._scores is not None
     }
@@ -222,7 +222,7 @@ def _of_candidates(dataset: Dataset, extractor: ExternalScores, pairs: tuple[str
 
 @view
 def _of_column(dataset: Dataset, extractor: ExternalScores) -> FloatArray:
-    """Return the candidates' mean over judges of the rating that the extractor names, NaN for unrated candidates."""
+    """Return each candidate's rating of the kind that the extractor names, averaged over judges; NaN if not rated."""
     ratings = _rated(dataset, extractor)
     if not len(ratings):
         known = rating_names(dataset)

@@ -35,7 +35,7 @@ _KEPT = 20_000_000
 
 @dataclass(frozen=True, eq=False)
 class SystemRelations:
-    """Relation (see `relatives`) and mean similarity of systems: matrices indexed by the numbers in `systems`."""
+    """Matrices of systems' relations (see `relatives`) and mean similarities, indexed by the numbers in `systems`."""
 
     systems: dict[tuple[str, str], int]
     language_pairs: frozenset[str]
@@ -131,7 +131,7 @@ class Consensus(FittedExtractor):
 
     @property
     def fit_scope(self) -> FitScope:
-        """``ranked`` if related systems are found over the ranked data, ``none`` if in each source alone."""
+        """``ranked`` if related systems are found from all ranked data, ``none`` if from each source separately."""
         return "ranked" if self.trust == "data" else "none"
 
     @property
@@ -153,7 +153,7 @@ class Consensus(FittedExtractor):
         return tuple(f"{self}.{column}" for column in COLUMNS)
 
     def signed(self) -> dict[str, object]:
-        """Signature of the comparing metric, in place of its notation."""
+        """Signature of the metric that compares candidates, in place of the metric's notation."""
         return {"metric": self._compared.signature()}
 
     @property
@@ -199,7 +199,7 @@ class Consensus(FittedExtractor):
         ]
 
     def fit(self, dataset: Dataset) -> Consensus:
-        """Learn the relations of the systems of `dataset`, unless related systems are found in each source alone."""
+        """Learn how systems of `dataset` are related, unless related systems are found in each source separately."""
         return self if self.trust == "source" else dataclasses.replace(self, learnt=self._relations(dataset))
 
     @property
@@ -207,7 +207,7 @@ class Consensus(FittedExtractor):
         return registry.make(self.metric)
 
     def _compared_blocks(self, dataset: Dataset) -> Iterator[tuple[SourceGroup, FloatArray]]:
-        """Yield candidate similarities for each block of sources, and the candidates' similarities of wording."""
+        """Yield, for each block of sources, the similarities of candidates by the metric and by their wording."""
         own = _blocks(dataset, self.metric, self.limit)
         if self.metric == WORDING:
             made: Iterable[tuple[SourceGroup, SourceGroup]] = ((block, block) for block in own)
@@ -300,7 +300,7 @@ class Consensus(FittedExtractor):
 
 
 def _blocks(dataset: Dataset, metric: str, limit: int) -> Iterable[SourceGroup]:
-    """Return candidate similarities for all sources with up to `limit` candidates, cached unless there are too many."""
+    """Return candidate similarities for all sources with up to `limit` candidates, cached unless too many to keep."""
     sizes = np.diff(dataset.candidate_offsets)
     few = (sizes[sizes <= limit] ** 2).sum() <= _KEPT
     return _kept_blocks(dataset, metric, limit) if few else _make_blocks(dataset, metric, limit)

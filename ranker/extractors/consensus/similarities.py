@@ -24,7 +24,7 @@ class Similarity(Protocol):
     """A measure of similarity that compares candidates with each other."""
 
     def fit(self, texts: Dataset, rows: Int64Array) -> Similarity:
-        """Return this measure, fitted on the candidates in `rows` as references if it must learn."""
+        """Return this measure, which first learns from the candidates in `rows`, taken as references, if it has to."""
 
     @property
     def compares_both(self) -> bool:
@@ -41,7 +41,7 @@ class MetricSimilarity:
     metric: Metric
 
     def fit(self, texts: Dataset, rows: Int64Array) -> MetricSimilarity:
-        """Return this measure; a metric of scope ``ranked`` is fitted on the candidates in `rows` as references."""
+        """Return this measure; a metric of scope ``ranked`` is fitted with the candidates in `rows` as references."""
         if self.metric.fit_scope != "ranked":
             return MetricSimilarity(fitted_on(self.metric, texts))
         return MetricSimilarity(self.metric.fit(references_alone(texts, rows)))
@@ -60,7 +60,7 @@ class MetricSimilarity:
 
 @dataclass(frozen=True, eq=False)
 class Similarities:
-    """Similarities between all candidates of each of some consecutive sources."""
+    """Similarities between the candidates of each source, for a range of consecutive sources."""
 
     sources: slice
     sizes: Int64Array
@@ -83,7 +83,7 @@ def similarities(texts: Dataset, similarity: Similarity) -> Iterator[Similaritie
 
 
 def _compare(texts: Dataset, rows: Int64Array, similarity: Similarity) -> FloatArray:
-    """Return the similarities between candidates of one source, for `rows`, all candidates of some sources."""
+    """Return the similarities between candidates of the same source; `rows` are all candidates of some sources."""
     source = texts.candidate_source[rows]
     first = texts.candidate_offsets[source]
     size = texts.candidate_offsets[source + 1] - first

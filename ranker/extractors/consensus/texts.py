@@ -21,7 +21,7 @@ class SourceTexts:
     row: Int64Array
 
     def of(self, sources: BoolArray) -> Dataset:
-        """Return a data set of the texts of the sources in the mask `sources`; its other sources have no texts."""
+        """Return the texts of the sources in the mask `sources`, as a data set in which other sources have no texts."""
         if sources.all():
             return self.texts
         return self.texts.select_candidates(sources[self.texts.candidate_source])
@@ -40,7 +40,7 @@ def source_texts(dataset: Dataset) -> SourceTexts:
 
 @view
 def canonical_order(dataset: Dataset) -> Int64Array:
-    """Return candidate numbers by source, ordered within a source by text and system only.
+    """Return candidate numbers sorted by source, then by text and system, regardless of their order in the data.
 
     Sums over the candidates of a source are taken in this order, so that they are the same in whatever order the
     candidates come.
@@ -52,14 +52,14 @@ def canonical_order(dataset: Dataset) -> Int64Array:
 
 @dataclass(frozen=True, eq=False)
 class SourceGroup:
-    """Sources with n candidates each: `rows`, (sources, n), and similarity of voter and candidate, (sources, n, n)."""
+    """Sources with n candidates each: candidate `rows`, (sources, n), and their similarities, (sources, n, n)."""
 
     rows: Int64Array
     similarity: FloatArray
 
 
 def blocks(dataset: Dataset, sources: BoolArray, similarities: Iterable[Similarities]) -> Iterator[SourceGroup]:
-    """Yield the sources in the mask `sources`, grouped by size, given the `similarities` of their distinct texts."""
+    """Yield the sources in the mask `sources`, grouped by number of candidates, with `similarities` of their texts."""
     sizes = np.diff(dataset.candidate_offsets)
     texts, order = source_texts(dataset), canonical_order(dataset)
     first = texts.texts.candidate_offsets[:-1]

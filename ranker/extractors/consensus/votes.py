@@ -14,7 +14,7 @@ _COPY = 8
 
 
 def normalise(similarity: FloatArray, *, lower: bool = False) -> FloatArray:
-    """Return similarities (..., n, n), averaged over both directions and divided by those of the texts to themselves.
+    """Return similarities, (..., n, n), averaged over both directions and divided by texts' similarities to themselves.
 
     Similarities that are negated error rates, `lower`, are increased by 1 first.
     """
@@ -55,7 +55,7 @@ def count_votes(
 
 
 def shared_votes(wording: FloatArray, voting: BoolArray) -> FloatArray:
-    """Return vote weights (..., n) under which candidates of like `wording`, (..., n, n), share a vote.
+    """Return vote weights, (..., n), by which candidates with similar `wording`, (..., n, n), share a vote.
 
     Henikoff and Henikoff (1994) weigh sequences so that copies together count as one.
     """
@@ -63,7 +63,7 @@ def shared_votes(wording: FloatArray, voting: BoolArray) -> FloatArray:
 
 
 def nearest(similarity: FloatArray, is_other: BoolArray, neighbours: int) -> FloatArray:
-    """Return mean similarities to the nearest voters in `is_other`, (..., j, i) to (..., i); 0 without voters."""
+    """Return each candidate i's mean similarity to its nearest voters j in the mask `is_other`; 0 without voters."""
     count = min(neighbours, similarity.shape[-2])
     ranked = np.where(is_other, similarity, -np.inf)
     highest = -np.partition(-ranked, count - 1, axis=-2)[..., :count, :]
@@ -72,6 +72,6 @@ def nearest(similarity: FloatArray, is_other: BoolArray, neighbours: int) -> Flo
 
 
 def weighted_mean(similarity: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return weighted mean similarities over voters, (..., j, i) to (..., i); 0 where the total weight is 0."""
+    """Return each candidate i's weighted mean similarity to the voters j; 0 where the total weight is 0."""
     total = weight.sum(axis=-2)
     return np.asarray(np.divide((similarity * weight).sum(axis=-2), total, out=np.zeros(total.shape), where=total > 0))

@@ -54,7 +54,7 @@ def origin_of(parser: str) -> str:
 
 
 def parse(sentences: Sequence[str], parser: str = SHIPPED) -> Parses:
-    """Return the parses of distinct sentences, from the cache if it has them."""
+    """Return the parses of distinct sentences, taken from the cache where possible."""
     origin = origin_of(parser)
     keys = [hashlib.sha256(sentence.encode("utf-8", "surrogatepass")).digest() for sentence in sentences]
     with RowCache("parses", f"{parsing.digest(origin)} in msgpack") as cache:

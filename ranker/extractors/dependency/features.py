@@ -146,7 +146,7 @@ def _partial_matches(
     first: Int64Array,
     second: Int64Array,
 ) -> int:
-    """Size of a maximum matching between two blocks of triplets, where pairs share head or dependent."""
+    """Size of a maximum matching between two blocks of triplets; matched triplets share their head or dependent."""
     rows, columns = first[1] - first[0], second[1] - second[0]
     edges = np.zeros((rows, columns), dtype=np.bool_)
     for i in range(rows):

@@ -19,7 +19,7 @@ TYPES = ("agent-verb", "verb-patient", "noun-modifier", "verb-modifier", "prepos
 
 @dataclass(frozen=True)
 class Rule:
-    """Rule by which each word with one of `relations` to its head makes a triplet of `type`."""
+    """Rule that makes a triplet of `type` from each word that has one of `relations` to its head."""
 
     type: str
     relations: tuple[str, ...]
@@ -74,7 +74,7 @@ class Triplets:
     vocabulary: list[str]
 
     def of(self, sentence: int) -> list[tuple[str, str, str]]:
-        """Return the triplets of one sentence as words."""
+        """Return the triplets of one sentence as (type, head, dependent), with heads and dependents as words."""
         block = slice(*self.offsets[sentence : sentence + 2])
         return [
             (TYPES[kind], self.vocabulary[head], self.vocabulary[dependent])

@@ -110,7 +110,7 @@ def align_in_band(words: Int32Array, reference: Int32Array, beam: int, operation
 
 @kernel
 def read_alignment(words: Int32Array, reference: Int32Array, alignment: EditAlignment) -> None:
-    """Fill the other arrays of `alignment` from its operations."""
+    """Fill the error counts and aligned positions of `alignment` from its operations."""
     wrong, reference_wrong = alignment.wrong, alignment.reference_wrong
     wrong[0] = reference_wrong[0] = 0
     column, row = len(words), len(reference)

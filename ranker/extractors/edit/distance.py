@@ -29,7 +29,7 @@ def _number_in_lists(candidate: Int32Array, reference: Int32Array) -> tuple[list
 
 @kernel(plain=_number_in_lists)
 def number_locally(candidate: Int32Array, reference: Int32Array) -> tuple[Int32Array, Int32Array]:
-    """Number the words of both sequences by their first position in `reference`, its length for words not in it."""
+    """Number words by their first position in `reference`, and words that are not in `reference` by its length."""
     size = len(reference)
     reference_numbers = np.empty(size, dtype=np.int32)
     for at in range(size):
@@ -49,7 +49,7 @@ def number_locally(candidate: Int32Array, reference: Int32Array) -> tuple[Int32A
 
 
 def _masks_as_integers(reference: list[int]) -> list[int]:
-    """Return the masks of `position_masks`, each as one integer."""
+    """Return the masks that `position_masks` returns, but each as one integer."""
     masks = [0] * (len(reference) + 1)
     for at, word in enumerate(reference):
         masks[word] |= 1 << at
@@ -58,7 +58,7 @@ def _masks_as_integers(reference: list[int]) -> list[int]:
 
 @kernel(plain=_masks_as_integers)
 def position_masks(reference: Int32Array) -> UInt64Array:
-    """Return the positions of each word, numbered by `number_locally`, as bits, shape (words + 1, blocks of 64)."""
+    """Return bit masks of the positions of words numbered by `number_locally`, shape (words + 1, blocks of 64)."""
     masks = np.zeros((len(reference) + 1, max(1, (len(reference) + BLOCK - 1) // BLOCK)), dtype=np.uint64)
     for at in range(len(reference)):
         masks[reference[at], at // BLOCK] |= ONE << np.uint64(at % BLOCK)
@@ -82,7 +82,7 @@ def _advance_block(
 
 
 def _distance_on_integers(words: list[int], masks: list[int], size: int) -> int:
-    """Return the edit distance as `masked_distance` does, with the bits of all reference words in one integer."""
+    """Return the result of `masked_distance`, computed with one integer for the bits of all reference words."""
     every = (1 << size) - 1
     above, below = every, 0
     for word in words:
@@ -96,7 +96,7 @@ def _distance_on_integers(words: list[int], masks: list[int], size: int) -> int:
 
 @kernel(plain=_distance_on_integers)
 def masked_distance(words: Int32Array, masks: UInt64Array, size: int) -> int:
-    """Return the edit distance of words, numbered by `number_locally`, to a reference of `size` words, at least 1."""
+    """Return the edit distance of words numbered by `number_locally` to a non-empty reference of `size` words."""
     last_row = np.uint64((size - 1) % BLOCK)
     distance = np.int64(size)
     if masks.shape[1] == 1:  # most references have up to 64 words, and then all fits into registers

@@ -29,7 +29,7 @@ _MOST_SHIFTS_TRIED = 1000
 
 
 class Limits(NamedTuple):
-    """The program whose search is followed (`TERCOM` or `SACREBLEU`), and the limits that prune the search."""
+    """The program whose search is imitated (`TERCOM` or `SACREBLEU`), and the limits that prune the search."""
 
     search: int
     beam: int
@@ -59,7 +59,7 @@ class ShiftSearch(NamedTuple):
 
 
 def _start_search_on_lists(candidate: Int32Array, reference: Int32Array, limits: Limits) -> ShiftSearch:
-    """Return the search of `_start_search`, with lists instead of arrays except for the operations."""
+    """Return the result of `_start_search`, with lists instead of arrays except for the operations."""
     search: Any = source_of(_start_search)(candidate, reference, limits)
     operations, *others = search.alignment
     alignment = EditAlignment(operations, *(part.tolist() for part in others))
@@ -68,7 +68,7 @@ def _start_search_on_lists(candidate: Int32Array, reference: Int32Array, limits:
 
 @kernel(plain=_start_search_on_lists)
 def _start_search(candidate: Int32Array, reference: Int32Array, limits: Limits) -> ShiftSearch:
-    """Return the initial search for shifts between two sequences of word ids, neither empty."""
+    """Return the initial search for shifts between two non-empty sequences of word ids."""
     words, numbers = number_locally(candidate, reference)
     length, size = len(words), len(numbers)
     following = np.full(size, size, dtype=np.int32)
@@ -94,7 +94,7 @@ def _start_search(candidate: Int32Array, reference: Int32Array, limits: Limits) 
 
 @kernel
 def _align(search: ShiftSearch, words: Int32Array) -> int:
-    """Fill the operations that align `words` with the reference, pruned as in the program; return the edit distance."""
+    """Align `words` with the reference as the imitated program does: fill the operations, return the edit distance."""
     operations, beam = search.alignment.operations, search.limits.beam
     if search.limits.search == TERCOM:
         return align_in_beam(words, search.reference, beam, operations)
@@ -103,7 +103,7 @@ def _align(search: ShiftSearch, words: Int32Array) -> int:
 
 @kernel
 def _keeps_best_path(search: ShiftSearch, length: int, distance: int) -> bool:
-    """True if the program's pruning certainly keeps a path of the exact `distance`."""
+    """True if the imitated program's pruning is sure to keep a path of the exact edit `distance`."""
     limits = search.limits
     if limits.search == TERCOM:
         # On a best path a state behind k of the lacking words costs at most distance - (lacking - k), and any state
@@ -114,7 +114,7 @@ def _keeps_best_path(search: ShiftSearch, length: int, distance: int) -> bool:
 
 
 def _realign_on_integers(search: ShiftSearch) -> None:
-    """Realign as `_realign` does, from differences between neighbouring cells where pruning keeps all best paths."""
+    """Realign as `_realign` does, but with integers as bit vectors where pruning is sure to keep all best paths."""
     words, reference, alignment = search.words, search.reference, search.alignment
     column, row = len(words), len(reference)
     every = (1 << row) - 1
@@ -151,14 +151,14 @@ def _realign_on_integers(search: ShiftSearch) -> None:
 
 @kernel(plain=_realign_on_integers)
 def _realign(search: ShiftSearch) -> None:
-    """Update the search's alignment of the shifted candidate with the reference, pruned as in the program."""
+    """Update the search's alignment of the shifted candidate with the reference, pruned as in the imitated program."""
     _align(search, search.words)
     read_alignment(search.words, search.reference, search.alignment)
 
 
 @kernel(inline="always")
 def _distance(search: ShiftSearch, words: Int32Array, worst: int) -> int:
-    """Return the edit distance of `words`, pruned as in the program; a distance above `worst` may be too small.
+    """Return the edit distance of `words`, pruned as in the imitated program; one above `worst` may be too small.
 
     A pruned distance is never less than the exact one, which takes less time and nearly always suffices.
     """
@@ -188,7 +188,7 @@ def _shift(words: Int32Array, trial: Int32Array, start: int, size: int, target: 
 
 @kernel
 def _run_length(words: Int32Array, start: int, reference: Int32Array, at: int, longest: int) -> int:
-    """Number of words from `start` that equal the reference words from `at`, at most `longest`."""
+    """Number of consecutive words from `start` on that equal the reference words from `at` on, at most `longest`."""
     size = 0
     most = min(longest, len(words) - start, len(reference) - at)
     while size < most and words[start + size] == reference[at + size]:
@@ -198,13 +198,13 @@ def _run_length(words: Int32Array, start: int, reference: Int32Array, at: int, l
 
 @kernel
 def _may_move(start: int, stop: int, place: int, max_distance: int) -> bool:
-    """True if tercom may move the words from `start` to `stop` to word `place`."""
+    """True if tercom may move the words between `start` and `stop` to the position of word `place`."""
     return (place < start or place >= stop) and abs(place - start) <= max_distance
 
 
 @kernel
 def _longest_movable(search: ShiftSearch, runs: Int32Array) -> Int32Array:
-    """Return the most words that tercom tries to move from each position; fill `runs` by word and reference word."""
+    """Return the length of the longest shift that tercom tries at each word; fill `runs` with lengths of equal runs."""
     words, reference, following, limits = search.words, search.reference, search.following, search.limits
     aligned, wrong = search.alignment.aligned, search.alignment.wrong
     size = len(reference)

@@ -101,7 +101,7 @@ class TranslationEditRate(Metric):
         return tokenizer_note(dataset, self.tokenizer, asian="tercom-asian")
 
     def sacrebleu(self, dataset: Dataset, *, segments: bool) -> str | None:
-        """Return sacreBLEU's signature for the same score, or None if search, limits or words are not sacreBLEU's."""
+        """Return sacreBLEU's signature for the same score; None if search, limits or tokenizer are not sacreBLEU's."""
         limits = (self.search, self.beam or _BEAMS["sacrebleu"], self.max_distance, self.max_size)
         if limits != ("sacrebleu", _BEAMS["sacrebleu"], 50, 10) or self.tokenizer != "none":
             return None
@@ -134,7 +134,7 @@ class TranslationEditRate(Metric):
 
 
 def without_marks(segments: TokenisedTexts, marks: str, *, leave_empty_words: bool) -> TokenisedTexts:
-    """Remove the characters `marks` from all words, and words that consist of them alone."""
+    """Remove the characters `marks` from all words, and remove words that consist of such characters alone."""
     removed = str.maketrans("", "", marks)
     numbers: dict[str, int] = {}
     number = [numbers.setdefault(word.translate(removed), len(numbers)) for word in segments.vocabulary]

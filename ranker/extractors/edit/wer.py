@@ -19,7 +19,7 @@ from ranker.text.tokens import TokenBatch, Tokenizer, token_batch
 
 
 def error_rate(statistics: npt.ArrayLike) -> FloatArray:
-    """Return errors / length, shape (...), for statistics of shape (..., 2); for length 0, 1 with errors, else 0."""
+    """Return errors / length, shape (...), for statistics, (..., 2); if the length is 0, 1 with errors, else 0."""
     rows = np.asarray(statistics, dtype=np.float64)
     errors, length = rows[..., 0], rows[..., 1]
     return np.asarray(np.divide(errors, length, out=np.asarray(np.where(errors > 0, 1.0, 0.0)), where=length > 0))
@@ -30,7 +30,7 @@ MOST_TOKENS = 100_000
 
 @dataclass(frozen=True)
 class ReferenceErrorRate(Metric):
-    """Base class of WER and PER: errors against the reference with the lowest rate, divided by its length."""
+    """Base class of WER and PER: errors divided by reference length, for the reference with the lowest rate."""
 
     family = "words"
     higher_is_better: ClassVar[bool] = False

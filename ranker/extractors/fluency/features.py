@@ -34,7 +34,7 @@ Unit = Literal["words", "tags"]
 
 @dataclass(frozen=True)
 class Perplexity(FittedExtractor):
-    r"""Log perplexity of the candidate under an n-gram model of all references of the data set, or of a file.
+    r"""Log perplexity of the candidate under an n-gram model of the data set's references, or one read from a file.
 
     .. math:: -\frac{\ln 10 \, \log_{10} P(\text{candidate})}{\text{tokens} + 1}
 
@@ -106,7 +106,7 @@ class Perplexity(FittedExtractor):
 
     @property
     def needs(self) -> Needs:
-        """Enough references to learn a model from, or none if it is read from a file; English for included models."""
+        """Enough references to learn a model from, or none for a model from a file; English for included models."""
         parser = ("parser",) if self.unit == "tags" and self.parser == SHIPPED else ()
         needs = Needs.english(*(("model",) if self.model == SHIPPED else ()), *parser)
         return dataclasses.replace(needs, references=ENOUGH_REFERENCES if self.model is None else 0)
@@ -158,7 +158,7 @@ class Perplexity(FittedExtractor):
         return included_model(self.unit) if self.model == SHIPPED else kenlm_files.load(self.model)
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return a note if a given model hardly knows the words of `dataset` or was trained with others, or None."""
+        """Return a note if a given model knows few words of `dataset` or was trained with other options, else None."""
         if self.model is None:
             return None
         self.check_ready()
@@ -197,7 +197,7 @@ class Perplexity(FittedExtractor):
         return dataclasses.replace(self, learnt=_language_model(dataset, whole))
 
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the columns, shape (candidates, 1 to 3); `leave_out` affects only the data learnt from."""
+        """Return the columns, shape (candidates, 1 to 3); `leave_out` applies only to the data learnt from."""
         batch = self._batch(dataset)
         if self.model is not None:
             self.check_ready()
@@ -213,7 +213,7 @@ class Perplexity(FittedExtractor):
         return self._left_out(learnt.source, values, batch.candidate, group)
 
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
-        """Return the references' columns by a model without the reference, or with `leave_out` without its source's."""
+        """Return each reference's columns by a model without it or, with `leave_out`, any reference of its source."""
         if self.model is not None:
             return self.transform(others)
         batch, learnt = self._batch(dataset), self._reference_model()
@@ -223,7 +223,7 @@ class Perplexity(FittedExtractor):
         return self._left_out(learnt.reference, values, batch.reference, np.arange(len(batch.reference)))
 
     def _batch(self, dataset: Dataset) -> TokenBatch:
-        """Return the tokens of `dataset`: words, or parts of speech by the parser."""
+        """Return the tokens of `dataset`: words, or the parts of speech that the parser assigns."""
         if self.unit == "tags":
             return tag_batch(dataset, self.parser)
         return token_batch(dataset, self.tokenizer, lowercase=self.lowercase)

@@ -22,7 +22,7 @@ from ranker.text.tokens import Tokenizer, tokenise
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """Statistics of the training of a language model on a text."""
+    """Statistics on the training of a language model from a text."""
 
     sentences: int
     tokens: int

@@ -60,7 +60,7 @@ def _better(path: Int64Array, other: Int64Array) -> bool:
 
 @kernel
 def _keep(path: Int64Array, best_paths: Int64Array, count: int) -> int:
-    """Insert `path` into the first `count` of `best_paths`, best first, after equal ones; return the new count."""
+    """Insert `path` into the sorted first `count` of `best_paths`, after equally good paths; return the new count."""
     place = count
     while place > 0 and _better(path, best_paths[place - 1]):
         place -= 1
@@ -98,7 +98,7 @@ def _undisputed(size: int, length: int, offsets: Int64Array, matches: Int32Array
 
 @kernel
 def _match_weights(matches: Int32Array, options: SearchOptions) -> Int64Array:
-    """Return the weight that each match covers: module weight x words of both sides, in thousandths."""
+    """Return each match's weight, the module's weight x the number of words on both sides, as an integer."""
     covered = np.empty(len(matches), dtype=np.int64)
     for match in range(len(matches)):
         weight = options.weights[matches[match, 3]]
@@ -187,7 +187,7 @@ def _align_on_lists(
 def align(
     size: int, length: int, offsets: Int64Array, matches: Int32Array, options: SearchOptions
 ) -> tuple[int, Int64Array, Int64Array]:
-    """Choose the best matches of which no two share a word; return the number of chunks, their words and matches."""
+    """Choose the best disjoint matches; return the number of chunks and each match's first reference word and index."""
     sure = _undisputed(size, length, offsets, matches)
     beam, as_meteor = options.beam, options.as_meteor
     covered = _match_weights(matches, options)
@@ -293,7 +293,7 @@ def _words_to_align(values: Int32Array, offsets: Int64Array, pairs: Int64Array, 
 def align_pairs(
     values: Int32Array, offsets: Int64Array, pairs: Int64Array, tables: MatchTables, options: SearchOptions
 ) -> tuple[Int64Array, Int64Array, Int32Array]:
-    """Return each pair's chunks and number of matches, and all matches: first reference word, then as listed."""
+    """Return each pair's numbers of chunks and matches, and all matches, each preceded by its first reference word."""
     chunks, counts = np.zeros(len(pairs), dtype=np.int64), np.zeros(len(pairs), dtype=np.int64)
     room = 0
     for pair in range(len(pairs)):

@@ -211,7 +211,7 @@ class Meteor(Metric):
         return Needs.english(*(option for option, used in named.items() if used and getattr(self, option) == "english"))
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return notes on resources that `parity` lacks, and on a language that was not assumed or has no stemmer."""
+        """Return notes on resources missing for `parity`, and on languages that were not assumed or have no stemmer."""
         language = super().note(dataset) or english_note([self], dataset) or self._language_note(dataset)
         return join_notes([self._parity_note(), language])
 
@@ -264,13 +264,13 @@ class Meteor(Metric):
         return totals
 
     def parameter_numbers(self, statistics: FloatArray) -> Int64Array:
-        """Return indices in `LANGUAGES` of the parameters used, shape (...), for statistics of shape (..., 27)."""
+        """Return the index in `LANGUAGES` that selects the parameters, shape (...), for statistics, (..., 27)."""
         sentences = statistics[..., STATISTICS:] > 0
         several = sentences.sum(axis=-1) > 1
         return np.where(several, LANGUAGES.index(OTHER), sentences.argmax(axis=-1))
 
     def _parts_by(self, values: Parameters, rows: FloatArray) -> Parts:
-        """Return the components of the scores for statistics `rows`, by the parameters `values` of one language."""
+        """Return the components of the scores for statistics `rows`, with the parameters `values` of one language."""
         alpha, beta, gamma, delta, weights = values
         lengths, functions, chunks = rows[..., 0:2], rows[..., 2:4], rows[..., 4]
         # modules, sides, content and function words
@@ -356,7 +356,7 @@ class Meteor(Metric):
         return (language_code(self.language) or ENGLISH).partition("_")[0] if self.language != AUTO else ENGLISH
 
     def _languages(self, dataset: Dataset) -> tuple[list[str], Int64Array]:
-        """Return the assumed target languages, and the index among them for each source, shape (sources,)."""
+        """Return the assumed target languages, and the index of each source's language among them, shape (sources,)."""
         sources = len(dataset.sources)
         if self.language != AUTO:
             return [self._fixed_language], np.zeros(sources, dtype=np.int64)
@@ -368,7 +368,7 @@ class Meteor(Metric):
     def _pairs_by_language(
         self, dataset: Dataset, batch: TokenBatch, pairs: ReferencePairs
     ) -> Iterator[tuple[str, Int64Array, Int64Array, Int64Array]]:
-        """Yield each language, its pairs, their distinct pairs of sentences, and the row of each pair among those."""
+        """Yield each language, its pairs, the distinct sentence pairs, and each pair's index in the distinct pairs."""
         sentences = np.stack([batch.candidate[pairs.candidate], batch.reference[pairs.reference]], axis=1)
         languages, numbers = self._languages(dataset)
         for number, language in enumerate(languages):
@@ -390,7 +390,7 @@ class Meteor(Metric):
         return SearchOptions(np.array(weights), self.beam, self.parity is not None)
 
     def _wordnet(self, language: str = ENGLISH) -> WordNet | None:
-        """Return WordNet if synonyms are matched and it is installed, else None; refuse a named one that is missing."""
+        """Return WordNet if it is installed and synonyms are matched, else None; refuse a directory without WordNet."""
         if MODULES[SYNONYM] not in self.modules.split("+") or language != ENGLISH:
             return None
         return optional_wordnet(self.wordnet, self.name)

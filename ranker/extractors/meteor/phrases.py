@@ -29,7 +29,7 @@ class Paraphrases(NamedTuple):
 
 
 def no_paraphrases(sentences: int) -> Paraphrases:
-    """Return the paraphrases of an empty table for a number of `sentences`."""
+    """Return `Paraphrases` without any entries, for a number of `sentences`."""
     nothing = np.zeros(0, dtype=np.int32)
     return Paraphrases(
         np.zeros(sentences + 1, dtype=np.int64), nothing.reshape(0, 3), np.zeros(1, dtype=np.int64), nothing
@@ -37,7 +37,7 @@ def no_paraphrases(sentences: int) -> Paraphrases:
 
 
 def find_paraphrases(path: str, segments: TokenisedTexts) -> Paraphrases:
-    """Return occurrences in `segments` of the phrases in the table at `path`; an entry holds in both directions."""
+    """Find the phrases of the table at `path` that occur in `segments`, and their paraphrases in both directions."""
     numbers = {word: number for number, word in enumerate(segments.vocabulary)}
     # a table has millions of phrases: only those are kept whose neighbouring words are neighbours in the sentences too
     size = len(numbers)

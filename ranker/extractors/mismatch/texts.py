@@ -279,7 +279,7 @@ def _governed(facts: Sequence[WordFacts]) -> frozenset[str]:
 
 
 def _ordered(fact: WordFacts) -> bool:
-    """True if the word is a content word other than a date, or a personal pronoun."""
+    """True if the word is a personal pronoun, or a content word that is not a date."""
     return (fact.content and fact.lower not in lists()["dates"]) or fact.stem in _PERSONS.values()
 
 
@@ -297,13 +297,13 @@ class Comparison:
 
 
 def may_be_near(candidate: Counter[str], reference: Counter[str]) -> bool:
-    """True if so few stems differ that differences could have a weight above 0."""
+    """True if few enough stems differ for the differences to have a weight above 0."""
     words = candidate.total() + reference.total()
     return words - 2 * (candidate & reference).total() <= (1 - _FAR) * words + _MOST_EXPLAINED
 
 
 def compare(candidate: TextFacts, reference: TextFacts) -> Comparison:
-    """Return the differences of a candidate from a reference, and their nearness."""
+    """Return the differences of a candidate from a reference, and the nearness of the two texts."""
     found: dict[str, list[str]] = {kind: [] for kind in KINDS}
     extra, missing = _unmatched(candidate, reference), _unmatched(reference, candidate)
     _polarity(found, candidate, reference, extra, missing)

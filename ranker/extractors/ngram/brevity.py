@@ -18,7 +18,7 @@ from ranker.text.tokens import Tokenizer, token_batch
 
 @dataclass(frozen=True)
 class BrevityPenalty(Metric):
-    r"""BLEU's penalty BP for candidates shorter than the reference, by itself; in [0, 1], where 1 is no penalty.
+    r"""BLEU's brevity penalty BP alone, for candidates shorter than the reference; in [0, 1], where 1 is no penalty.
 
     .. math:: \exp(\min(0, 1 - r / c))
 

@@ -70,7 +70,7 @@ class Chrf(Metric):
 
     @property
     def tokenizer(self) -> Tokenizer:  # type: ignore[override]
-        """Tokenizer into characters, with or without white space."""
+        """Tokenizer that splits texts into characters, with or without white space."""
         return "spaced-characters" if self.whitespace else "char"
 
     def sacrebleu(self, dataset: Dataset, *, segments: bool) -> str:
@@ -87,7 +87,7 @@ class Chrf(Metric):
 
     @property
     def width(self) -> int:
-        """Number of columns of the statistics: three counts of every order."""
+        """Number of columns of the statistics: three counts for each n-gram order."""
         return 3 * (self.order + self.word_order)
 
     def statistics(self, dataset: Dataset) -> FloatArray:

@@ -202,7 +202,7 @@ class LengthRatio(FittedExtractor):
 
 
 def _mean_of_others(dataset: Dataset, batch: TokenBatch) -> FloatArray:
-    """Return the mean length of the other candidates of each candidate's source, except those that are references."""
+    """Return, for each candidate, the mean length of its source's other candidates, references excluded."""
     lengths = batch.candidate_lengths.astype(np.float64)
     counted = ~dataset.is_reference
     number, total = (

@@ -21,7 +21,7 @@ from ranker.text.tokens import TokenBatch, Tokenizer, token_batch
 
 @dataclass(frozen=True)
 class _Rouge(SentenceMean):
-    """Base class of the ROUGE metrics: chooses the best reference, and averages over segments."""
+    """Base class of the ROUGE metrics, which choose the best reference and average over segments."""
 
     measure: Measure = "f"
     tokenizer: Tokenizer = "13a"

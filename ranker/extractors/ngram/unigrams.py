@@ -22,7 +22,7 @@ UnigramAlignment = Literal["multiset", "isozaki", "ribes"]
 
 
 class BestMatch(Metric):
-    """Base class of metrics of match size: precision, recall or F score against the best-scoring reference."""
+    """Base class of metrics based on match size: precision, recall or F score against the best-scoring reference."""
 
     width: ClassVar[int] = 3
     family = "words"

@@ -39,7 +39,7 @@ _NO_LINK = np.iinfo(np.int64).max
 def source_orders(
     links: Links, source_lengths: npt.ArrayLike, *, rule: Rule = "same-key"
 ) -> tuple[Int32Array, Int64Array]:
-    """Return the order of the source's words in each translation, as permutations in CSR form."""
+    """Return the order in which each translation renders the words of its source, as permutations in CSR form."""
     offsets = offsets_of(source_lengths)
     words = np.arange(offsets[-1])
     keys = np.full(len(words), _NO_LINK)
@@ -55,7 +55,7 @@ def source_orders(
 def relative_orders(
     values: Int32Array, offsets: Int64Array, candidate: npt.ArrayLike, reference: npt.ArrayLike
 ) -> tuple[Int32Array, Int64Array]:
-    """Return the word orders of candidates relative to references, the identity if they agree, in CSR form."""
+    """Return candidates' word orders relative to references, in CSR form: the identity where both orders agree."""
     mine, starts = take_rows(offsets, np.asarray(candidate, dtype=np.int64))
     theirs, _ = take_rows(offsets, np.asarray(reference, dtype=np.int64))
     relative = np.empty(len(mine), dtype=np.int32)

@@ -123,7 +123,7 @@ class LRscore(Metric):
         return (self, self._lexical_metric)
 
     def resolved(self, dataset: Dataset) -> LRscore:
-        """Return this metric with tokenizer ``auto``, also of the lexical metric, replaced by the one for `dataset`."""
+        """Return this metric with ``auto`` replaced by the tokenizer for `dataset`, also in the lexical metric."""
         return dataclasses.replace(super().resolved(dataset), lexical=str(self._lexical_metric.resolved(dataset)))
 
     @property
@@ -133,7 +133,7 @@ class LRscore(Metric):
 
     @property
     def needs(self) -> Needs:
-        """Requirements of the lexical metric; all sources if alpha is learnt from the references' word order."""
+        """Requirements of the lexical metric, and all sources if alpha is learnt from the references' word order."""
         needs = super().needs.union(self._lexical_metric.needs)
         return dataclasses.replace(needs, other_sources=needs.other_sources or self.theta is not None)
 
@@ -176,7 +176,7 @@ class LRscore(Metric):
         return np.concatenate([columns, self._lexical_metric.statistics(dataset)], axis=1)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return LRscores, shape (...), for statistics of shape (..., 3 + lexical width); 0 for no sentence."""
+        """Return LRscores, shape (...), for statistics of shape (..., 3 + lexical width); 0 without sentences."""
         rows = np.asarray(statistics, dtype=np.float64)
         number = rows[..., 2]
         some = number > 0
@@ -196,7 +196,7 @@ class LRscore(Metric):
 
 @dataclass(frozen=True)
 class FittedLRscore(LRscore):
-    """`LRscore` after `fit`: with alpha by language pair if `theta` is set, and with the fitted lexical metric."""
+    """`LRscore` after `fit`, with the fitted lexical metric and, if `theta` is set, an alpha for each language pair."""
 
     alphas: Mapping[str, float] = notation.learnt()
     fitted_lexical: Metric = notation.learnt()

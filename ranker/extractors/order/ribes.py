@@ -60,7 +60,7 @@ def _weighted(
 
 
 def _lengths(dataset: Dataset, tokenizer: Tokenizer, *, lowercase: bool) -> tuple[Int64Array, Int64Array]:
-    """Return the numbers of words of candidate and reference for each pair."""
+    """Return the number of words of the candidate and of the reference in each pair."""
     batch, pairs = token_batch(dataset, tokenizer, lowercase=lowercase), reference_pairs(dataset)
     return batch.candidate_lengths[pairs.candidate], batch.reference_lengths[pairs.reference]
 

@@ -36,7 +36,7 @@ class SourceOrders:
         return relative_orders(self.source_ranks, self.rank_offsets, pairs.candidate, references)
 
     def monotonicity(self, dataset: Dataset) -> dict[str, float]:
-        """Return each language pair's monotonicity: the mean d_k of its references' order to the source's order.
+        """Return each language pair's monotonicity: the mean d_k of its references' word orders against the source's.
 
         Birch and Osborne (2011), section 3.1 and table 2, as a fraction; the lower, the more reordering. A language
         pair without references has 1.
@@ -86,7 +86,7 @@ def bilingual_orders(
 
 
 def _missing(dataset: Dataset, alignments: Alignments) -> DataError:
-    """Make the error for translations without an alignment, which names the first and the remedy."""
+    """Make the error for translations without an alignment, which names the first such translation and the remedy."""
     if alignments.candidates_given.all():
         rows, row, name = dataset.references, int(np.argmin(alignments.references_given)), "a reference"
     else:

@@ -50,7 +50,7 @@ def new_nodes(length: int) -> Nodes:
 
 @kernel
 def _leftmost_block(permutation: Int64Array, last: int) -> int:
-    """Return the position at which the longest block that ends at `last` begins."""
+    """Return the first position of the longest block that ends at `last`."""
     leftmost = last
     lowest = highest = permutation[last]
     for begin in range(last - 1, -1, -1):

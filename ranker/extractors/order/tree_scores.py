@@ -41,7 +41,7 @@ _NEGLIGIBLE = 1e-18
 
 
 class TreeTables(NamedTuple):
-    """Constants for one beta and runs of up to n parts; arrays that a kind of tree does not need are empty."""
+    """Constants for one beta and runs of up to n parts; arrays that the kind of tree does not use are empty."""
 
     paths: FloatArray
     """F(l, a) 2**l / 4**a at [a, l], shape (n, terms)."""
@@ -136,7 +136,7 @@ def _best_tree(gains: FloatArray, shrink: float, tables: TreeTables) -> float:
 
 @kernel(elements=0)
 def _over_run(gains: FloatArray, trees: int, shrink: float, tables: TreeTables) -> float:
-    """Return the sum of ``shrink**depth * gain`` over the parts of a run, for one of the kinds of `trees`."""
+    """Return the sum of ``shrink**depth * gain`` over the parts of a run, for the kind of tree `trees`."""
     if trees == FOREST:
         return _mean_over_trees(gains, tables)
     if trees == VITERBI:
@@ -211,6 +211,6 @@ def forest_shape(nodes: Nodes, count: int, log_catalan: FloatArray) -> Shape:
 
 
 def log_catalan(length: int) -> FloatArray:
-    """Return the log numbers of binary trees with 0..`length` leaves; 0 for no leaf and for one leaf."""
+    """Return the logarithms of the numbers of binary trees with 0 to `length` leaves; 0 for fewer than two leaves."""
     leaves = np.arange(2, length + 1)
     return np.concatenate([[0.0, 0.0], np.cumsum(np.log((4 * leaves - 6) / leaves))])[: length + 1]

@@ -67,7 +67,7 @@ class LearntSubstitutions:
     table: Substitutions
 
     def lookup(self, vocabulary: list[str]) -> tuple[Lookup, FloatArray]:
-        """Return the table indexed by words of `vocabulary`, and word weights ln((N + 6) / (d + 5)), shape (words,)."""
+        """Return the table indexed by words of `vocabulary`, and weights that favour rare words, shape (words,)."""
         known = {word: number for number, word in enumerate(self.words)}
         number = np.fromiter((known.get(word, -1) for word in vocabulary), dtype=np.int32, count=len(vocabulary))
         texts = np.append(self.texts, 0)[number]
@@ -374,7 +374,7 @@ class _TrainingSentences:
 
 
 def source_folds(dataset: Dataset, folds: int) -> Int64Array:
-    """Return each source's fold, of about equal size; equal texts, and documents if they fit, stay in one fold."""
+    """Return each source's fold; folds have similar sizes and keep equal texts and, if possible, documents together."""
     count = len(dataset.sources)
     codes, texts = dataset.references["text"].factorize(sort=True)
     links = [

@@ -52,7 +52,7 @@ def _match_keys(
     kind: npt.NDArray[np.int8],
     taken: BoolArray,
 ) -> None:
-    """Match free words with equal keys, each with the nearest; update `partner`, `kind` and `taken`."""
+    """Match each free word with the nearest free word of equal key; update `partner`, `kind` and `taken`."""
     size, length = len(candidate), len(reference)
     order = stable_order(reference)
     keys = reference[order]
@@ -75,7 +75,7 @@ def _match_keys(
 def match_words(
     candidate: Int32Array, reference: Int32Array, stems: Int32Array
 ) -> tuple[Int32Array, npt.NDArray[np.int8], BoolArray]:
-    """Match words by form, then by stem; return candidate words' partners and kinds, and a mask of words taken."""
+    """Match words by form, then stem; return candidate words' partners and match kinds, and reference words taken."""
     partner = np.full(len(candidate), -1, dtype=np.int32)
     kind = np.zeros(len(candidate), dtype=np.int8)
     taken = np.zeros(len(reference), dtype=np.bool_)
@@ -91,7 +91,7 @@ def _reach(size: int, length: int) -> float:
 
 @kernel
 def _window(i: int, size: int, length: int, reach: float) -> tuple[int, int]:
-    """Return a range (start, stop) of reference words that contains all those near candidate word `i`."""
+    """Return a range (start, stop) that contains all reference words near candidate word `i`."""
     centre = i / size
     return max(0, int((centre - reach) * length) - 1), min(length, int((centre + reach) * length) + 2)
 
@@ -105,7 +105,7 @@ def _residual_pairs(
     closeness: Float32Array,
     steepness: float,
 ) -> int:
-    """Return the number of pairs of nearby unmatched words; list them in `places` and `closeness` if not empty."""
+    """Return the number of pairs of nearby unmatched words; fill `places` and `closeness` unless they are empty."""
     size, length = len(candidate), len(reference)
     if size == 0 or length == 0:
         return 0
@@ -137,7 +137,7 @@ def residual_pairs(
     words: WordFacts,
     steepness: float,
 ) -> tuple[Int64Array, Int32Array, Float32Array]:
-    """Return the pairs of nearby unmatched words in many sentence pairs: their numbers, places and closeness."""
+    """Return, for many sentence pairs, the number of pairs of nearby unmatched words, their places and closeness."""
     sizes = np.zeros(len(candidate), dtype=np.int64)
     nothing, none = np.zeros((0, 4), dtype=np.int32), np.zeros(0, dtype=np.float32)
     for pair in range(len(candidate)):

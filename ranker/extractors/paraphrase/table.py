@@ -77,7 +77,7 @@ def _expected_counts(
     probability: FloatArray,
     null: float,
 ) -> FloatArray:
-    """Return expected counts of word pairs, where the word at each `place` comes from one word or from none."""
+    """Return expected counts of word pairs, where the word at each `place` is due to one word or to no word."""
     counts = np.zeros(len(probability))
     longest = 0
     for each in place:
@@ -103,7 +103,7 @@ def _direction(
     pair_weight: FloatArray,
     options: tuple[int, float, float],
 ) -> tuple[FloatArray, FloatArray]:
-    """Return t(word at `place` | word `condition`) for each pair of words, and its expected count."""
+    """Return each word pair's probability of the word at `place` given the word `condition`, and its expected count."""
     iterations, null, discount = options
     probability = np.full(len(condition), START)
     counts = np.zeros(len(condition))
@@ -132,7 +132,7 @@ def estimate(
     least: float = 0.03,
     least_count: float = 4.0,
 ) -> Substitutions:
-    """Learn a table of substitutions; `pair_weight` are weights of the sentence pairs, 0 to leave a pair out."""
+    """Learn a table of substitutions; `pair_weight` has weights of the sentence pairs, 0 to leave a pair out."""
     pairs = len(cooccurrences.starts) - 1
     weight = np.ones(pairs) if pair_weight is None else np.asarray(pair_weight, dtype=np.float64)
     options = (iterations, null, discount)

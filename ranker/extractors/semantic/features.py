@@ -282,7 +282,7 @@ def _texts(dataset: Dataset, against: str) -> pd.Series:
 
 
 def _blocks(texts: Sequence[str], pairs: Int64Array) -> Iterator[tuple[int, int]]:
-    """Yield blocks (start, stop) of pairs, each with about `_ROUND` characters in texts not seen before."""
+    """Yield blocks (start, stop) of pairs, each with about `_ROUND` characters in texts not in earlier blocks."""
     first = np.zeros(pairs.size, dtype=bool)
     first[np.unique(pairs, return_index=True)[1]] = True
     lengths = np.array([len(text) for text in texts], dtype=np.int64)

@@ -41,7 +41,7 @@ def text_vectors(
     special: bool,
     count: Callable[[int], None] | None = None,
 ) -> list[TextVectors]:
-    """Return the vectors of texts, with special tokens if `special` is set; `keys` are those of `text_keys`."""
+    """Return the vectors of texts, with special tokens if `special` is set; `keys` are made by `text_keys`."""
     store = _store(f"{encoder.files.digest} {layer} {special}")
     missing = np.array([number for number, key in enumerate(keys) if key not in store], dtype=np.int64)
     result = {key: store[key] for key in keys if key in store}

@@ -42,7 +42,7 @@ class Sentences(NamedTuple):
 
 
 class Lattice(NamedTuple):
-    """Costs and last steps of all partial alignments, by numbers of candidate words and of reference words."""
+    """Costs and last steps of all partial alignments, indexed by the numbers of candidate and reference words."""
 
     distance: FloatArray
     operation: UInt8Array
@@ -65,7 +65,7 @@ def empty_lattice(length: int, size: int) -> Lattice:
 
 @kernel
 def phrase_fits(sentences: Sentences, order: Int32Array, phrase: int, start: int) -> bool:
-    """True if the candidate, with its words in `order`, has the words of `phrase` from position `start`."""
+    """True if the candidate, with its words in `order`, has the words of `phrase` from position `start` on."""
     offsets, words = sentences.phrases.offsets, sentences.phrases.words
     first, size = offsets[phrase], offsets[phrase + 1] - offsets[phrase]
     if start < 0 or start + size > len(order):
@@ -87,7 +87,7 @@ def _apply_phrases(
     ready: int,
     single: bool,
 ) -> int:
-    """Update states of `column` that phrases reach; return the last row with a defined distance, at least `ready`."""
+    """Update the states of `column` that phrases reach; return the last row with a set distance, at least `ready`."""
     phrases = sentences.phrases
     distance = lattice.distance
     for phrase in range(len(phrases.start)):
@@ -111,7 +111,7 @@ def _apply_phrases(
 
 @kernel
 def fill_rest(sentences: Sentences, order: Int32Array, rest: FloatArray) -> None:
-    """Fill `rest` with the least cost of aligning the words after each state of a lattice, without pruning."""
+    """Fill `rest` with the least cost of aligning the words that remain after each state, without pruning."""
     phrases = sentences.phrases
     length, size = len(order), sentences.cost.shape[1]
     for column in range(length, -1, -1):

@@ -155,7 +155,7 @@ class TranslationEditRatePlus(Metric):
         return Needs.english(*(option for option, is_used in used.items() if is_used))
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return notes on resources that `parity` lacks, and on a language that stop words and stemmer do not fit."""
+        """Return notes on resources missing for `parity`, and on a language that stop words and stemmer do not fit."""
         return join_notes([self._parity_note(), super().note(dataset) or english_note([self], dataset)])
 
     def statistics(self, dataset: Dataset) -> FloatArray:

@@ -59,7 +59,7 @@ def match_words(
     words: WordTables,
     costs: SearchCosts,
 ) -> tuple[FloatArray, BoolArray, BoolArray]:
-    """Return alignment costs of all candidate words with all reference words, and masks of equal and similar ones."""
+    """Return costs of aligning each candidate word with each reference word, and masks of equal and similar pairs."""
     shape = len(candidate), len(reference)
     cost = np.zeros(shape)
     equal, alike = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)

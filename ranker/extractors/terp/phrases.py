@@ -90,7 +90,7 @@ def _concatenate(phrases: Sequence[Phrase]) -> tuple[Int32Array, Int64Array]:
 
 
 def _edits(words: Int32Array, ends: Int64Array, phrases: Sequence[Phrase], model: EditModel) -> FloatArray:
-    """Return the costs of turning candidate phrases into reference phrases without the table."""
+    """Return the costs of editing candidate phrases into reference phrases without using paraphrases."""
     paraphrase_words, their_ends = _concatenate(phrases)
     pairs = np.arange(len(phrases), dtype=np.int64)
     return edit_costs(

@@ -23,7 +23,7 @@ from ranker.storage.kernels import kernel
 
 @kernel
 def _has_words(candidate: Int32Array, table: PhraseTable, entry: int) -> bool:
-    """True if a candidate contains all words of an entry, at any positions."""
+    """True if a candidate contains all words of an entry of the phrase table, at any positions."""
     for at in range(table.word_offsets[entry], table.word_offsets[entry + 1]):
         present = False
         for word in candidate:
@@ -35,7 +35,7 @@ def _has_words(candidate: Int32Array, table: PhraseTable, entry: int) -> bool:
 
 @kernel
 def _phrases_of(candidate: Int32Array, sentence: int, table: PhraseTable) -> Phrases:
-    """Return the paraphrases of a reference whose words all occur in the candidate, longest first."""
+    """Return a reference's paraphrases, longest first, but only those made up of words of the candidate."""
     rows = range(table.sentence_offsets[sentence], table.sentence_offsets[sentence + 1])
     count = total = longest = 0
     for row in rows:
@@ -94,7 +94,7 @@ def _phrase_places(
 def _add_targets(
     keys: list[int], start: int, stop: int, row: int, row_stop: int, alignment: LatticeAlignment, costs: SearchCosts
 ) -> None:
-    """Add to `keys` the shifts of words from `start` to `stop` to reference words from `row` to `row_stop`."""
+    """Add to `keys` the shifts that move words `start` to `stop` to reference words `row` to `row_stop`."""
     length, aligned = len(alignment.reference_aligned), alignment.aligned
     place = aligned[row]
     if start <= place < stop:
@@ -260,7 +260,7 @@ def _compare(candidate: Int32Array, reference: Int32Array, row: int, model: Edit
 def _shift_words(
     sentences: Sentences, reference: Int32Array, model: EditModel, base: Lattice
 ) -> tuple[float, Int32Array]:
-    """Apply the best shift repeatedly while one pays; return the cost of the shifts and the final word order."""
+    """Apply the best shift for as long as one pays off; return the cost of the shifts and the final word order."""
     candidate, costs = sentences.candidate, model.costs
     length, size = len(candidate), len(reference)
     trial, rest = empty_lattice(length, size), np.empty((length + 1, size + 1))
@@ -301,7 +301,7 @@ def edit_cost(candidate: Int32Array, reference: Int32Array, row: int, model: Edi
 def edit_path(
     candidate: Int32Array, reference: Int32Array, row: int, model: EditModel
 ) -> tuple[Int32Array, Int32Array]:
-    """Return the word order after shifts and the edit steps behind `edit_cost`; neither sentence may be empty."""
+    """Return the word order after shifts, and the edit steps that make up the cost; neither sentence may be empty."""
     sentences = _compare(candidate, reference, row, model)
     base = empty_lattice(len(candidate), len(reference))
     _, order = _shift_words(sentences, reference, model, base)
