@@ -133,8 +133,8 @@ def command(
         )
         return
     from ranker.corpora.judgements import Judged
+    from ranker.evaluation.calibration import Reliability
     from ranker.evaluation.metrics.evaluation import agreement
-    from ranker.evaluation.reliability import Reliability
     from ranker.extractors.composed.direction import judgements_note
     from ranker.ranking.scorers import candidate_scores, learnt_kinds, trained_on
 

@@ -44,7 +44,7 @@ def command(
 
 def _rows(result: SystemsResult, pairs: bool, difference: float | None, percent: bool) -> list[dict[str, Any]]:
     """Return a row for each pair of systems, or each system and the baseline, scaled as tables show scores."""
-    from ranker.evaluation.systems.pair_tests import power_of, smallest_found, sources_needed
+    from ranker.evaluation.systems.power import power_of, smallest_found, sources_needed
 
     settings, rows = result.settings, []
     wanted = {"alpha": settings.alpha, "power": settings.power}

@@ -10,11 +10,11 @@ import numpy as np
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.errors import counted
+from ranker.evaluation.calibration import Reliability
 from ranker.evaluation.metrics.evaluation import SPEARMAN
 from ranker.evaluation.metrics.result import Scope
 from ranker.evaluation.metrics.run import ALL
 from ranker.evaluation.metrics.statistics import TAUS
-from ranker.evaluation.reliability import Reliability
 from ranker.evaluation.resampling.bootstrap import UNKNOWN, Estimate
 from ranker.reports.drawing import INK, MUTED, SERIES, Plot
 from ranker.reports.findings import Agreement, RankerFindings

@@ -16,12 +16,12 @@ from ranker.corpora.judgements import (
     use_of_errors,
 )
 from ranker.errors import DataError, OptionError
+from ranker.evaluation.calibration import Reliability
 from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.explanations.pairs import explain_pair
 from ranker.evaluation.explanations.spans import candidate_spans
 from ranker.evaluation.metrics.evaluation import agreement, main_scope, named_scopes
 from ranker.evaluation.metrics.result import Cell, Comparison, Scope
-from ranker.evaluation.reliability import Reliability
 from ranker.evaluation.systems.result import SystemsResult
 from ranker.evaluation.systems.run import compare_systems
 from ranker.extractors.composed.direction import judgements_note

@@ -37,8 +37,9 @@ from ranker.evaluation.systems.bradley_terry import davidson
 from ranker.evaluation.systems.control_variate import controlled_mean
 from ranker.evaluation.systems.human_ranking import HumanRanking, comparisons, rank_clusters, rank_systems
 from ranker.evaluation.systems.levels import documents
-from ranker.evaluation.systems.pair_tests import SystemPairTests, compare_pairs, sources_needed
+from ranker.evaluation.systems.pair_tests import SystemPairTests, compare_pairs
 from ranker.evaluation.systems.people import FEWEST_SOURCES, AgreementCurve, agreement_curve, target_of
+from ranker.evaluation.systems.power import sources_needed
 from ranker.evaluation.systems.result import (
     ComparedSystem,
     SystemComparison,

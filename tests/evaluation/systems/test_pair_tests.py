@@ -12,7 +12,8 @@ from ranker.corpora import catalogue
 from ranker.errors import OptionError
 from ranker.evaluation.resampling.bootstrap import index_draws, swap_draws
 from ranker.evaluation.resampling.significance import holm
-from ranker.evaluation.systems.pair_tests import compare_pairs, sources_needed
+from ranker.evaluation.systems.pair_tests import compare_pairs
+from ranker.evaluation.systems.power import sources_needed
 from ranker.extractors.registry import make_metric
 from tests.datasets import dataset_of
 from tests.effort import THOROUGH, further

@@ -9,8 +9,9 @@ import pytest
 
 from ranker import Ranker, compare_systems, from_records, share
 from ranker.evaluation.resampling.bootstrap import index_draws
-from ranker.evaluation.systems.pair_tests import compare_pairs, power_of, smallest_found, sources_needed
+from ranker.evaluation.systems.pair_tests import compare_pairs
 from ranker.evaluation.systems.people import FEWEST_SOURCES, agreement_curve, agreement_curves, target_of
+from ranker.evaluation.systems.power import power_of, smallest_found, sources_needed
 from ranker.extractors.base import mean_score
 from ranker.extractors.registry import make_metric
 from ranker.ranking import included as included_models
