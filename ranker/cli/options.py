@@ -245,7 +245,7 @@ class Corpora:
         self.check()
         from ranker.corpora import sanity
         from ranker.corpora.dataset import concatenate
-        from ranker.corpora.own_references import drop_sole_references
+        from ranker.corpora.own_references import check_texts, without_only_references
         from ranker.corpora.selection import select_language_pairs, with_language_pair
 
         with working("reading"):
@@ -258,7 +258,10 @@ class Corpora:
                 whole = with_given_scores(whole, extractors, dataset.language_pairs)
                 dataset = select_language_pairs(whole, self.lp) if self.lp else whole
             if to_score:
-                dataset = drop_sole_references(dataset)
+                check_texts(dataset)
+            dataset, note = without_only_references(dataset) if to_score else (dataset, None)
+        if note:
+            print_note(note)
         if kind is not None and len(corpora) > 1:
             from ranker.corpora.judgements import resolve_kind
 
