@@ -59,7 +59,7 @@ def emit(
     title: str = "",
     notes: Iterable[str] = (),
 ) -> None:
-    """Print a result in the format `form`, after the notes that were kept for it.
+    """Print a result in the format `form`, after the pending notes; `notes` come last, except after a table.
 
     JSON is `document` or else an object of ``signature`` and ``rows``; JSON lines are `lines` or else `rows`; CSV is
     `rows`; and `show` prints what people read, by default a table of the rows and the signature. After the other forms,

@@ -205,7 +205,7 @@ def _overlaps(first: npt.NDArray[np.uint64], second: npt.NDArray[np.uint64]) -> 
 
 
 def _sketches(texts: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
-    """Return the hashes of four-byte runs at the beginning of each text as bit sets, shape (texts, `_BITS` / 64)."""
+    """Return a bit set of hashed four-byte runs from the start of each text, shape (texts, `_BITS` / 64)."""
     parts = []
     for start in range(0, len(texts), _CHUNK):
         row, code = _byte_runs(texts.slice(start, _CHUNK), _SKETCHED, 4, _BITS)

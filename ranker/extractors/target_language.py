@@ -58,7 +58,7 @@ def unknown_looks_english(dataset: Dataset) -> bool:
 
 @view
 def other_language(dataset: Dataset, language: str = ENGLISH) -> str | None:
-    """Return the target language for a message if it is sure to differ from `language` in some sources, else None."""
+    """Return as text the target languages other than `language`; None if none is surely another."""
     known = set(target_languages(dataset).tolist())
     other_languages = sorted(known - {language, ""})
     if other_languages:

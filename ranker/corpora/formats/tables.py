@@ -63,7 +63,7 @@ _CHUNK = 50_000  # rows of a CSV file that are Python objects at a time
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The columns of a table as found in a file or a frame; messages refer to row i as ``unit lines[i]``."""
+    """The columns of a table in a file or a frame; messages call row i by `unit` and `lines[i]`, as in "line 7"."""
 
     header: list[str]
     values: Sequence[pa.ChunkedArray]

@@ -119,7 +119,7 @@ def pairwise_accuracy(human: npt.ArrayLike, scores: npt.ArrayLike) -> FloatArray
 
 
 def limit_p_values(difference: npt.ArrayLike, squares: npt.ArrayLike) -> FloatArray:
-    """One-sided p-values for one system being better, in the limit of many random swaps of many segment scores.
+    """One-sided p-values for one system being better, by the normal approximation to random swaps of segment scores.
 
     Under random swaps the summed difference of two systems has mean 0 and the sum of squared differences for variance,
     so ``p = 1 - Phi(sum d / sqrt(sum d^2))``.

@@ -68,7 +68,7 @@ class DependencyStructure(FittedExtractor):
         return Needs.english(*(("parser",) if self.parser == SHIPPED else ()))
 
     def signed(self) -> dict[str, object]:
-        """Digest of the parser's content, in place of its name."""
+        """Return the digest of the parser's content, which the signature gives in place of the parser's name."""
         return {"parser": parser_signature(self.parser)}
 
     def transform(self, dataset: Dataset) -> FloatArray:

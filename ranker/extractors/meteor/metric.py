@@ -229,7 +229,7 @@ class Meteor(Metric):
         return None
 
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return counts against the best-scoring reference, and each candidate's language, shape (candidates, 27)."""
+        """Return counts of words, chunks and matches with the best reference, and languages, shape (candidates, 27)."""
         pairs, rows = self.pair_rows(dataset)
         # of equal references the first, as METEOR 1.5 does
         best_rows: FloatArray = rows[pairs.best(self.score(rows))]

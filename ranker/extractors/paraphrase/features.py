@@ -211,7 +211,7 @@ class FittedParaphrase(Paraphrase, FittedExtractor):
         return self._columns(dataset, np.ones(len(dataset), dtype=bool))
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the words, the number of references that contain each word, and the table."""
+        """Return arrays of words, their reference counts, the number of references and the table of substitutions."""
         learnt = self.learnt
         return {
             "words": np.frombuffer("\n".join(learnt.words).encode("utf-8", "surrogatepass"), dtype=np.uint8),
