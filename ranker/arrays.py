@@ -41,7 +41,7 @@ def pairs_in_blocks(offsets: npt.ArrayLike) -> tuple[Int64Array, Int64Array]:
     count = int((sizes * (sizes - 1) // 2).sum())
     if count > max(_MANY_PAIRS, _PAIRS_OF_A_ROW * int(sizes.sum())):
         what = f"groups of up to {sizes.max():,} candidates or judgements have {count:,} pairs"
-        raise DataError(f"{what}, which need too much memory: use fewer of them for each source")
+        raise DataError(f"{what}, which need too much memory: use fewer candidates or judgements for each source")
     pairs = [np.zeros((2, 0), dtype=np.int64)]
     for size in np.unique(sizes[sizes > 1]):
         begin = starts[:-1][sizes == size][:, np.newaxis]

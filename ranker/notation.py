@@ -57,12 +57,12 @@ def split(text: str) -> list[str]:
     for position, character in enumerate(text):
         depth += (character == "[") - (character == "]")
         if depth < 0:
-            raise OptionError(f"{text!r}: ']' without '[' at character {position + 1}")
+            raise OptionError(f"{text!r}: found ']' without '[' at character {position + 1}: add '[' or remove ']'")
         if character == "," and depth == 0:
             parts.append(text[start:position].strip())
             start = position + 1
     if depth:
-        raise OptionError(f"{text!r}: '[' without ']'")
+        raise OptionError(f"{text!r}: found '[' without ']': add ']'")
     return [*parts, text[start:].strip()]
 
 
@@ -169,7 +169,7 @@ def _closing(text: str, at: int) -> int:
         if depth == 0:
             column = _COLUMN.match(text, position + 1)
             return column.end() if column else position + 1
-    raise OptionError(f"{text!r}: '[' at character {at + 1} without ']'")
+    raise OptionError(f"{text!r}: found '[' at character {at + 1} without ']': add ']'")
 
 
 def _misplaced(text: str, at: int, expected: str) -> OptionError:
@@ -267,7 +267,7 @@ def _convert(text: str, hint: Any, where: str) -> object:
             except ValueError:
                 continue
             if isinstance(value, int) and abs(value) > _LARGEST_WHOLE:
-                raise OptionError(f"{where}: expected a whole number of at most {_LARGEST_WHOLE:,} in size")
+                raise OptionError(f"{where}: expected a whole number of at most {_LARGEST_WHOLE:,} in magnitude")
             return value
     choices = [write(choice) for alternative in _alternatives(hint) for choice in typing.get_args(alternative)]
     raise OptionError(f"{where}: expected {_expected(hint)}{nearest(text, choices)}")

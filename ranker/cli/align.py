@@ -148,5 +148,5 @@ def _translations(dataset: Dataset, system: str | None, reference: int | None) -
         slot = dataset.references.groupby("source").cumcount()
         rows = dataset.references[(slot == reference - 1).to_numpy()]
         if rows.empty:
-            raise DataError(f"no source has {reference} references", file=dataset.name)
+            raise DataError(f"no source has a reference with the number {reference} (--reference)", file=dataset.name)
     return dataset.sources["text"].iloc[rows["source"].to_numpy()].tolist(), rows["text"].tolist()

@@ -161,7 +161,7 @@ def get(
     from ranker.corpora.downloads.transfer import DownloadLimits, in_bytes
 
     if lp and not sources:
-        raise OptionError("--lp: only with --sources; a corpus is downloaded with all its language pairs")
+        raise OptionError("--lp: only available with --sources; without --sources, all language pairs are downloaded")
     digests = {file: digest for file, _, digest in (text.rpartition("=") for text in sha256 or [])}
     with working("fetching"):
         limits, pairs = DownloadLimits(size=round(max_gb * 1e9)), (lp or ()) if sources else None

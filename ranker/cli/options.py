@@ -339,7 +339,7 @@ class Input(Corpora):
         if self.parallel and self.data:
             raise OptionError("give either a corpus or parallel files (-s, -r, -t), not both")
         if self.align and not self.parallel:
-            raise OptionError("--align: expected translations in files of their own (-t), with the source (-s) or -r")
+            raise OptionError("--align: give translations in plain text (-t), and the source (-s) or references (-r)")
         if not self.parallel and not self.data:
             raise OptionError(
                 "no data: give a corpus name, a file, - for stdin, or -r REF... -t SYSTEM... (and -s SRC)"

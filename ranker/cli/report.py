@@ -52,7 +52,7 @@ def command(
         raise OptionError("give either --model FILE with --data, or --comparison FILE (see ranker evaluate)")
     if comparison is not None and (more := typed_options(context, _OF_COMPARISON)):
         option, *_ = [*next(iter(more.values())), "data"]
-        raise OptionError(f"--comparison is complete in itself: it takes no {option}")
+        raise OptionError(f"--comparison cannot be combined with {option}; leave out one of the two")
     if model is not None and not (inputs.data or inputs.parallel):
         raise OptionError("no data: give --data NAME or --data PATH, or -s SRC -r REF... -t SYSTEM...")
     from ranker.reports.pages import write_plots

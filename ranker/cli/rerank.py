@@ -213,7 +213,7 @@ def _expected(
         return expected_gains(nbest, gain.metric, chances, references)
     if not gain.feature_set.needs.references:
         raise OptionError(
-            f"--mbr {mbr}: the model does not use references, as MBR needs; to choose by its scores, use --model {mbr}"
+            f"--mbr {mbr}: MBR requires a model that uses references; to rerank by its scores, use --model {mbr}"
         )
     alone = systems_scorer(gain)
     assert isinstance(alone, RankerScorer)

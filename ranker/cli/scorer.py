@@ -204,7 +204,7 @@ def given_scorers(
     dataset = data.read(members, to_score=bool(chosen_scorers) or not preferences, identical=identical)
     if not chosen_scorers and not (preferences and len(dataset.preferences)):
         if not by_default:
-            raise OptionError("name what the systems are compared by: --metric NAME or --model FILE|NAME")
+            raise OptionError("no metric or model to compare systems by: give --metric NAME or --model FILE|NAME")
         default = [name for name in DEFAULT_METRICS if len(dataset.references) and _is_ready(name, dataset)]
         chosen_scorers = named(default, suited_model(dataset, default), [])
     return chosen_scorers, dataset

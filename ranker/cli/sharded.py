@@ -78,7 +78,7 @@ class ShardOptions:
         for option in [option for option, value in {**of_input, **unsuited}.items() if value]:
             raise OptionError(f"{option}: not available for shards")
         if must_write and self.out is None:
-            raise OptionError("the result has one file per shard: give a directory for them (--out DIR)")
+            raise OptionError("the result has one file per shard: give a directory for these files (--out DIR)")
         if self.out is not None and self.out.absolute() in {Path(shard.file).parent for shard in shards.shards}:
             raise OptionError(f"--out {self.out}: this is the directory of the shards; choose another for the results")
         return shards

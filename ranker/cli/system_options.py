@@ -90,7 +90,7 @@ class SystemOptions:
         for comparison in result.comparisons if gate else ():
             if not can_differ(comparison, result.settings):
                 few = f"with {counted(comparison.sources, 'source')} no difference can be significant"
-                raise OptionError(f"{few}, so the gate would never fail: use more sources")
+                raise OptionError(f"{few}, so ranker gate would never fail: use more sources")
         if html is not None and statistics is not None:
             from ranker.reports.systems_page import SystemsFindings, systems_report
 

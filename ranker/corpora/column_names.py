@@ -51,7 +51,7 @@ NOT_READ = _table("dataset tied year sources references_tok reference_human")
 EXPECTED = (
     f"text columns are {', '.join(TEXT_COLUMNS)}, reference; other columns contain ratings, or metadata with "
     "names such as "
-    "id, domain, meta, comment: rename or remove it"
+    "id, domain, meta, comment: rename or remove the column"
 )
 """Advice about unexpected columns."""
 

@@ -230,7 +230,7 @@ class Dataset:
             raise DataError(f"{what}: use JSONL")
         for kind in sorted(self.ratings["kind"].unique()):
             if canonical(kind) != kind or not kinds_of([kind]):
-                raise DataError(f"kind {kind!r} cannot be a column name: use JSONL", file=self.name)
+                raise DataError(f"the kind of judgement {kind!r} cannot be a column name: use JSONL", file=self.name)
         frame = self.sources.iloc[self.candidate_source].reset_index(drop=True).rename(columns={"text": "source"})
         slot = self.references.groupby("source").cumcount()
         references = self.references.assign(slot=slot).pivot(index="source", columns="slot", values="text")

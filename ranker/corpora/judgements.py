@@ -77,7 +77,7 @@ class Kind:
         directions = {kind.lower for kind in map(Kind.parse, learnt) if kind.name == self.name} - {None}
         if len(directions) > 1:
             what = f"rankers were trained with {self.name!r} in both directions"
-            raise OptionError(f"{what}; choose with --kind {self.name}:lower or --kind {self.name}:higher")
+            raise OptionError(f"{what}; give the direction: --kind {self.name}:lower or --kind {self.name}:higher")
         return Kind(self.name, directions.pop() if directions else lower_is_better(self.name))
 
 
@@ -139,9 +139,10 @@ def _by_sign(dataset: Dataset, wanted: Kind, learnt: Sequence[str]) -> str:
         return str(Kind(wanted.name, lower=False))
     if wanted.name == MQM and not any(Kind.parse(text).name == MQM for text in learnt):
         what = (
-            f"{MQM}: found values from {lowest:g} to {highest:g}, expected penalties, which are at least 0, or negated"
+            f"{MQM}: found values from {lowest:g} to {highest:g}, expected only penalties (at least 0) or only negated "
+            "penalties"
         )
-        raise DataError(f"{what}; choose with --kind {MQM}:lower or --kind {MQM}:higher", file=dataset.name)
+        raise DataError(f"{what}; give the direction: --kind {MQM}:lower or --kind {MQM}:higher", file=dataset.name)
     return str(wanted.directed(learnt))
 
 
@@ -176,7 +177,7 @@ def _automatic(dataset: Dataset, available: Sequence[str], learnt: Sequence[str]
     else:
         advice = use_of_errors(dataset) or "; see: ranker help judgements"
         raise DataError(f"contains no human judgements{advice}", file=dataset.name)
-    raise DataError(f"{what}; choose with --kind NAME, NAME:lower or NAME:higher", file=dataset.name)
+    raise DataError(f"{what}; name the kind of judgement: --kind NAME, NAME:lower or NAME:higher", file=dataset.name)
 
 
 def use_of_errors(dataset: Dataset) -> str:

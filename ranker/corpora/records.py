@@ -348,7 +348,7 @@ def _check_sizes(ratings: Mapping[str, Any], source: Int64Array, file: str, line
     """Refuse ratings that are too large to be summed or squared."""
     values = np.asarray(ratings["value"], dtype=np.float64)
     for at in np.flatnonzero(np.abs(values) > LARGEST)[:1].tolist():
-        what = f"{shown(ratings['kind'][at])} is {values[at]:g}: expected a number of at most {LARGEST:g} in size"
+        what = f"{shown(ratings['kind'][at])} is {values[at]:g}: expected a number of at most {LARGEST:g} in magnitude"
         raise DataError(what, file=file, line=lines[source[ratings["candidate"][at]]] if lines else None)
 
 

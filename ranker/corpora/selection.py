@@ -47,7 +47,7 @@ def with_language_pair(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
         what = f"--lp {wanted[0]} is one language with its region; expected two, such as --lp en-zh_CN"
         raise DataError(what, file=dataset.name)
     if len(wanted) > 1 or not names_two_languages(pair):
-        what = f"has no language pair; expected the one that it is of, such as --lp de-en, found {' '.join(wanted)}"
+        what = f"has no language pair; expected --lp with one language pair, such as de-en, found {' '.join(wanted)}"
         raise DataError(what, file=dataset.name)
     lp = pd.array([pair] * len(dataset.sources), TEXT)
     return dataclasses.replace(dataset, sources=dataset.sources.assign(lp=lp))

@@ -154,7 +154,7 @@ class Extractor(ABC):
     def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> FittedExtractor:
         """Return the fitted extractor whose `state` is `arrays`."""
         raise ModelError(
-            f"the model contains training data of {self}, which learns nothing in training; train it again"
+            f"the model contains learnt values of {self}, which learns nothing in training; train the model again"
         )
 
     @classmethod

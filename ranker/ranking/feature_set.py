@@ -59,7 +59,7 @@ def _read_file(name: str, text: str, file: str) -> FeatureSetFile:
     try:
         return msgspec.convert({**parse_toml(text, file), "name": name}, FeatureSetFile)
     except msgspec.ValidationError as error:
-        raise DataError(f"{error}: expected description and extractors", file=file) from None
+        raise DataError(f"{error}: expected the keys description and extractors", file=file) from None
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class FeatureSet:
         feature_set = cls(tuple(extractors))
         twice = [column for column, count in Counter(feature_set.columns).items() if count > 1]
         if twice:
-            raise OptionError(f"column {twice[0]!r} is duplicated in {text!r}")
+            raise OptionError(f"{text!r} gives the column {twice[0]!r} twice: name each extractor once")
         return feature_set
 
     def __str__(self) -> str:

@@ -259,7 +259,7 @@ class Ranker:
         known = among(dataset, self._sources)
         if known.any() and known.all():
             what = "the ranker was trained on all sources of this data set"
-            raise DataError(f"{what}: calibrate it on other judged data", file=dataset.name)
+            raise DataError(f"{what}: calibrate the ranker on other judged data", file=dataset.name)
         dataset = drop_sole_references(dataset.select_sources(~known))
         people = Judged.of(dataset, learnt=[training.kind])
         outputs = people.dataset

@@ -54,7 +54,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
         twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise RefusedError(f"key {printable(twice)[:30]!r} is duplicated in an object; rename or remove one of them")
+        raise RefusedError(f"key {printable(twice)[:30]!r} is duplicated in an object; rename or remove one key")
     return value
 
 

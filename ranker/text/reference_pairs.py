@@ -44,7 +44,7 @@ class ReferencePairs:
             what = f"{sizes} are too long for {metric}"
             source = int(batch.candidate_source[self.candidate[pair]])
             raise DataError(
-                f"a candidate of {what}, expected {most:,} or fewer: split the texts or use another metric",
+                f"a candidate of {what}, expected at most {most:,} tokens each: split the texts or use another metric",
                 file=source_place(dataset, source),
             )
 

@@ -73,7 +73,7 @@ def test_numbers_that_are_no_judgements_unless_asked_for(ending: str, tmp_path: 
     assert human_scores(dataset, "id").tolist() == [5, 4, 3, 2, 1, 0]
     alone = read_dataset(write(with_columns(ter=[1, 2, 3, 4, 5, 6], id=[1] * 6), tmp_path / f"y.{ending}"))
     with pytest.raises(
-        DataError, match=r"y.*: contains no known kind of human judgements, .*'id', 'ter'; choose with --kind NAME"
+        DataError, match=r"y.*: contains no known kind of human judgements, .*'ter'; name the kind of judgement: --kind"
     ):
         resolve_kind(alone)
     assert human_scores(alone, "ter").tolist() == [-1, -2, -3, -4, -5, -6]
@@ -104,7 +104,7 @@ def test_several_unknown_ratings_are_refused_and_one_is_noted(
         resolve_kind(several)
     assert str(refused.value) == (
         f"{several.name}: several ratings could be the judgement: 'alpha', 'rank'; "
-        "choose with --kind NAME, NAME:lower or NAME:higher"
+        "name the kind of judgement: --kind NAME, NAME:lower or NAME:higher"
     )
     assert resolve_kind(several, "alpha") == "alpha:higher"
     assert not caplog.messages
@@ -207,7 +207,7 @@ def test_the_notation_of_kinds() -> None:
             Kind.parse(text)
     assert str(Kind("x").directed(["x:lower", "y:higher"])) == "x:lower"
     assert str(Kind("x", lower=False).directed(["x:lower"])) == "x:higher"
-    with pytest.raises(OptionError, match="'x' in both directions; choose with --kind x:lower or --kind x:higher"):
+    with pytest.raises(OptionError, match="in both directions; give the direction: --kind x:lower or --kind x:higher"):
         Kind("x").directed(["x:lower", "x:higher"])
 
 

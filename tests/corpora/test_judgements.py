@@ -93,8 +93,8 @@ def test_mqm_on_both_sides_of_0_needs_a_direction():
     with pytest.raises(DataError) as raised:
         human_scores(both)
     assert str(raised.value) == (
-        "test: mqm: found values from -1 to 3, expected penalties, which are at least 0, or negated; choose with "
-        "--kind mqm:lower or --kind mqm:higher"
+        "test: mqm: found values from -1 to 3, expected only penalties (at least 0) or only negated "
+        "penalties; give the direction: --kind mqm:lower or --kind mqm:higher"
     )
     assert human_scores(both, "mqm:lower").tolist() == [1, -3]
     assert human_scores(both, "mqm:higher").tolist() == [-1, 3]

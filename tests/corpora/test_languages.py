@@ -98,7 +98,7 @@ def test_data_that_names_no_language_pair_is_of_the_one_that_is_stated() -> None
 def test_only_one_pair_of_two_languages_can_be_stated(wanted) -> None:
     with pytest.raises(DataError) as refused:
         of_language_pairs(from_records([ROW]), wanted)
-    what = "expected the one that it is of, such as --lp de-en, found"
+    what = "expected --lp with one language pair, such as de-en, found"
     assert str(refused.value) == f"records: has no language pair; {what} {' '.join(wanted)}"
 
 

@@ -131,8 +131,8 @@ def test_the_command_and_python_align_alike(command: Command, tmp_path: Path, mo
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["-t", "a", "b"], "expected the source (-s) or references (-r)"),
-        (["sample"], "expected translations in files of their own (-t)"),
+        (["-t", "a", "b"], "nothing to align translations to; give the source (-s) or references (-r)"),
+        (["sample"], "give translations in plain text (-t)"),
     ],
 )
 def test_without_anything_to_align_to_it_is_refused(
@@ -142,5 +142,5 @@ def test_without_anything_to_align_to_it_is_refused(
     for name in ("a", "b"):
         (tmp_path / name).write_text("x\n", encoding="utf-8")
     assert f"--align: {message}" in command("score", *words, "--align", "-m", "bleu", code=2).err
-    with pytest.raises(DataError, match="align: expected sources or references"):
+    with pytest.raises(DataError, match="align: nothing to align translations to"):
         from_texts(["x"], align=True)

@@ -317,9 +317,9 @@ def test_keys_of_errors_that_are_not_read_are_noted(tmp_path: Path, caplog: pyte
 @pytest.mark.parametrize(
     ("weights", "note"),
     [
-        ({"cirtical": 25.0}, "no marked error has the severity 'cirtical', only major, minor"),
+        ({"cirtical": 25.0}, "no marked error has the severity 'cirtical'; the data has only major, minor"),
         ({"critical": 25.0, "Minor : Style": 0.5}, None),
-        ({"cirtical:style": 25.0}, "no marked error has the severity 'cirtical:style', only"),
+        ({"cirtical:style": 25.0}, "no marked error has the severity 'cirtical:style'; the data has only"),
     ],
 )
 def test_weights_of_unknown_severities_are_noted(
@@ -360,7 +360,7 @@ def test_weights_without_a_name_are_refused(text: str) -> None:
 
 def test_two_weights_of_a_severity_are_refused() -> None:
     assert weights_of(["Major : Style / Awkward=5"]) == {"major:style/awkward": 5}
-    with pytest.raises(OptionError, match="'major' has two weights, 5 and 6"):
+    with pytest.raises(OptionError, match="'major' has the weights 5 and 6: give one"):
         weights_of(["major=5", "Major=6"])
 
 

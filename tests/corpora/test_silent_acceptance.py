@@ -156,4 +156,4 @@ def test_commands_print_these_notes(tmp_path, command, words):
 def test_ratings_that_no_sum_could_hold_are_refused(tmp_path, ending, value):
     with pytest.raises(DataError) as error:
         read(tmp_path / f"x.{ending}", rows({"fluency": 3.0}, {"fluency": value}))
-    assert error.value.what == f"'fluency' is {value:g}: expected a number of at most 1e+15 in size"
+    assert error.value.what == f"'fluency' is {value:g}: expected a number of at most 1e+15 in magnitude"

@@ -30,6 +30,6 @@ def test_what_is_no_column_or_list_is_refused_with_what_there_is() -> None:
 def test_texts_that_take_for_ever_are_refused_in_one_line(name: str, most: int) -> None:
     long = "a b c " * (most // 3 + 10)
     size = f"{most // 3 * 3 + 30:,}"
-    says = f"a candidate of {size} tokens and a reference of {size} are too long for {name}, expected {most:,} or fewer"
-    with pytest.raises(DataError, match=f"{says}: split the texts or use another metric"):
+    says = f"a candidate of {size} tokens and a reference of {size} are too long for {name}, expected at most {most:,}"
+    with pytest.raises(DataError, match=f"{says} tokens each: split the texts or use another metric"):
         make_metric(name).transform(dataset_of([(["a"], "a"), ([long], long)]).select_sources([False, True]))

@@ -70,7 +70,9 @@ def test_a_calibrated_ranker_ranks_as_before_and_says_how_sure_it_is(learnt, sam
     learnt.save(tmp_path / "x.model")
     assert Ranker.load(tmp_path / "x.model").rank(sample).equals(after)
     assert Ranker.load(tmp_path / "x.model").digest == learnt.digest == plain.digest
-    with pytest.raises(DataError, match="trained on all sources of this data set: calibrate it on other judged data"):
+    with pytest.raises(
+        DataError, match="trained on all sources of this data set: calibrate the ranker on other judged data"
+    ):
         plain.calibrate(sample.select_sources(np.arange(120) < 60))
     with pytest.raises(DataError, match="contains no human judgements"):
         plain.calibrate(sample.select_sources(np.zeros(120, dtype=bool)))

@@ -72,7 +72,7 @@ def connect(path: str | Path) -> sqlite3.Connection:
         raise DataError("no such campaign; create one with: ranker collect new", file=name)
     if Path(path).stat().st_nlink > 1:
         raise DataError(
-            "has another name (a hard link), under which other judgements would be read: delete one of the names",
+            "has a second name (a hard link), and each name would show different judgements: delete one of the names",
             file=name,
         )
     connection = None
@@ -121,7 +121,9 @@ def opened(path: str | Path) -> Iterator[tuple[sqlite3.Connection, CampaignSetti
 
 def _connection(name: str) -> sqlite3.Connection:
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
-        raise MissingError(f"ranker collect needs SQLite 3.37 or newer, this Python has {sqlite3.sqlite_version}")
+        raise MissingError(
+            f"ranker collect needs SQLite 3.37 or newer; found {sqlite3.sqlite_version}: use a newer Python"
+        )
     connection = sqlite3.connect(name, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=True)
     connection.row_factory = sqlite3.Row
     return connection

@@ -80,7 +80,9 @@ def make_campaign(
             if gold is not None:
                 known, _ = _fill(connection, gold, settings, GOLD, generator, gold_answers, gold_marks)
                 if not known:
-                    raise DataError("contains no judgements that can serve as control items", file=gold.name)
+                    raise DataError(
+                        "contains no judgements for control items: use another --gold corpus", file=gold.name
+                    )
             query = "SELECT role, sum(prefill IS NULL), avg(prefill IS NULL) FROM item GROUP BY role"
             bare = {role: (number, share) for role, number, share in connection.execute(query)}
             unmarked, share = bare.get(GOLD, (0, 0.0))
@@ -96,9 +98,9 @@ def _check(dataset: Dataset, settings: CampaignSettings, kind: TaskKind) -> None
     if settings.show not in kind.shown:
         raise OptionError(f"--show {settings.show}: with --kind {kind.name} expected {' or '.join(kind.shown)}")
     if settings.show in ("reference", "both") and len(set(dataset.references["source"])) < len(dataset.sources):
-        advice = "; choose --show source" if "source" in kind.shown else ""
+        advice = ": use --show source" if "source" in kind.shown else ""
         raise DataError(
-            f"has sources without a reference, required by --show {settings.show}{advice}", file=dataset.name
+            f"has sources without a reference, which --show {settings.show} requires{advice}", file=dataset.name
         )
 
 
@@ -205,7 +207,7 @@ def _gold_answers(gold: Dataset, kind: TaskKind, settings: CampaignSettings) -> 
         what = "marked errors" if kind.name == "mqm" else f"judgements of kind {kind.judgements!r}"
         what += " or marked errors" if kind.name == "esa" else ""
         what += f" of other raters than {settings.prefill}" if shown else ""
-        raise DataError(f"contains no {what}, which control items are made from", file=gold.name)
+        raise DataError(f"contains no {what} to make control items from: use another --gold corpus", file=gold.name)
     if not kind.severities:
         return values
     return {row: [values.get(row), marks.get(row)] for row in sorted({*values, *marks})}

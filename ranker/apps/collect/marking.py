@@ -65,7 +65,7 @@ def categories_in(given: str | None, kind: TaskKind) -> tuple[str, ...]:
     if unfit or not 0 < len(names) <= _MOST_CATEGORIES:
         what = f"expected 1 to {_MOST_CATEGORIES} names of up to {_LONGEST_CATEGORY} characters"
         found = shown(unfit[0]) if unfit else counted(len(names), "name")
-        raise OptionError(f"--categories: {what}, separated by commas, or a file with one per line, found {found}")
+        raise OptionError(f"--categories: {what}, separated by commas, or a file with one name per line; found {found}")
     return tuple(names)
 
 
@@ -78,14 +78,14 @@ def severities_in(given: str | None, kind: TaskKind) -> str | None:
     _check_mqm(kind, "severities")
     names = {name.strip().lower() for name in given.split(",")}
     if not names <= SEVERITIES.keys():
-        what = f"expected names out of {', '.join(SEVERITIES)}, separated by commas"
+        what = f"expected some of the names {', '.join(SEVERITIES)}, separated by commas"
         raise OptionError(f"--severities: {what}, found {shown(given)}")
     return ",".join(name for name in SEVERITIES if name in names)
 
 
 def _check_mqm(kind: TaskKind, what: str) -> None:
     if kind.name != "mqm":
-        raise OptionError(f"--{what}: can be chosen with --kind mqm, found --kind {kind.name}")
+        raise OptionError(f"--{what}: only available with --kind mqm; found --kind {kind.name}")
 
 
 def are_marks(marks: object, texts: Sequence[str], severities: int, categories: int) -> bool:
@@ -174,7 +174,7 @@ def prefilled(
     dataset = datasets[0]
     if not settings.task.severities:
         kinds = " or ".join(kind.name for kind in KINDS.values() if kind.severities)
-        raise OptionError(f"--prefill: expected --kind {kinds}, with which judges mark errors")
+        raise OptionError(f"--prefill needs a task in which judges mark errors: use --kind {kinds}")
     raters = set(dataset.errors["rater"])
     if given in raters:
         chosen = [each.errors[(each.errors["rater"] == given).to_numpy(bool)] for each in datasets]

@@ -83,7 +83,7 @@ class Aligners:
         for pair in (*self.files, *self.bitexts):
             if pair and pair not in known:
                 raise OptionError(
-                    f"unused aligner for {pair}{nearest(pair, known)}; the data contains: {', '.join(known)}"
+                    f"the aligner for {pair} is not used{nearest(pair, known)}; the data contains: {', '.join(known)}"
                 )
         for pair, path in self.files.items():
             self._aligners[pair] = _loaded(path)
@@ -157,8 +157,8 @@ def _named(text: str) -> tuple[str, Path]:
 def _refuse_second(pair: str, *files: Mapping[str, object]) -> None:
     if any(pair in key for key in files):
         raise OptionError(
-            f"--aligner, --bitext: two aligners for {pair or 'all language pairs'}, expected one; give a language pair "
-            "as de-en=FILE"
+            f"--aligner, --bitext: two aligners for {pair or 'all language pairs'}, expected one; give the language "
+            "pair of each, as in de-en=FILE"
         )
 
 

@@ -84,7 +84,7 @@ def people_judged(dataset: Dataset) -> bool:
         resolve_kind(dataset)
     except DataError as error:
         if kinds(dataset):
-            log_note(f"no table of human preferences: {error}")
+            log_note(f"leaving out the table of human preferences: {error}")
         return False
     return True
 

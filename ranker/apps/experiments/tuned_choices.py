@@ -171,7 +171,7 @@ def language_pair_parts(dataset: Dataset, settings: Settings) -> list[LanguagePa
         of_pair = source_language_pairs(complete) == name
         if first[of_pair].all() or not first[of_pair].any():
             raise DataError(
-                f"language pair {name}: {of_pair.sum()} sources in too few documents for a tuning and a test side",
+                f"language pair {name}: too few documents for a tuning part and a test part; use more documents",
                 file=dataset.name,
             )
         parts.append(LanguagePairPart(name, complete.select_sources(of_pair), first[of_pair], settings))

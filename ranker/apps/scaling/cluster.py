@@ -66,7 +66,7 @@ def on_workers(client: Any, function: Callable[[int], T], numbers: Sequence[int]
             future.release()
     except lost as error:
         what = f"lost the connection to the Dask scheduler ({type(error).__name__})"
-        raise ProcessError(f"{what}: start it and run the command again; the results in --out are kept") from None
+        raise ProcessError(f"{what}: start the scheduler and repeat the command; results in --out are kept") from None
     finally:
         with suppress(*lost):
             client.cancel(list(futures), force=True)

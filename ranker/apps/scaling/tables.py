@@ -63,7 +63,7 @@ class NamedScorers:
         Naming no scorer is an error too, because the included model for all data cannot be chosen from one shard.
         """
         if not metrics and model is None:
-            raise OptionError("shards need a named scorer: --model full (into English), --model full-any or --metric")
+            raise OptionError("shards require --metric NAME, --model full (into English) or --model full-any")
         named = None if model is None else str(model)
         if named is not None and Path(named).exists():
             named = str(Path(named).absolute())
@@ -99,8 +99,8 @@ class NamedScorers:
         for scorer in self.scorers() if len(unknown) else ():
             by_language = isinstance(scorer, RankerScorer) and scorer.ranker.weight_sets.by_language
             if by_language and scorer.feature_set.needs.language:
-                what = "has no language pair, by which the model scores: name it in a column or key lp"
-                raise DataError(f"{source_place(part, int(unknown[0]))} {what}, or choose --model full-any")
+                what = "has no language pair, which the model requires: add it in a column or key lp"
+                raise DataError(f"{source_place(part, int(unknown[0]))} {what}, or use --model full-any")
         return part, about
 
     def note(self, part: Dataset, about: str | None) -> str | None:
@@ -123,7 +123,7 @@ def _check_by_shards(extractor: Extractor, what: str) -> None:
     remedy = "choose another metric or model, or give a file that fits into memory"
     if extractor.fit_scope == "ranked" and extractor.needs.references > 1:
         remedy = "train a language model once (ranker lm train, or KenLM's lmplz), and name it in perp[model=FILE]"
-    raise OptionError(f"{part} would have other scores shard by shard than for the whole data set: {remedy}")
+    raise OptionError(f"{part} would score candidates differently in shards than in the whole data set: {remedy}")
 
 
 def segment_scores(named: NamedScorers, part: Dataset) -> Made:

@@ -54,9 +54,8 @@ class Decoder:
             raise ProcessError(f"decoder {self._called} {outcome}{_last_line(log)}; see {display_name(log)}")
         if not output.is_file():
             raise ProcessError(
-                f"decoder {self._called} did not write {display_name(output)}; expected an n-best list there, "
-                "its second "
-                f"argument; see {display_name(log)}"
+                f"decoder {self._called} did not write {display_name(output)}; expected an n-best list in this file, "
+                f"the second argument of the decoder; see {display_name(log)}"
             )
 
     @property

@@ -70,14 +70,14 @@ def check_sentences(nbest: NBestList, references: Dataset) -> None:
     if len(nbest) and nbest.sentence[-1] >= sentences:
         raise DataError(
             f"has hypotheses for sentence {nbest.sentence[-1]}, but {references.name} has "
-            f"{counted(sentences, 'line')}: sentence numbers start at 0",
+            f"{counted(sentences, 'line')}, numbered from 0: give the references of this list",
             file=nbest.name,
         )
     missing = np.flatnonzero(np.diff(nbest.offsets(sentences)) == 0)
     if len(missing):
         raise DataError(
-            f"has hypotheses for {sentences - len(missing)} of {sentences} sentences, expected all; the first "
-            f"missing is sentence {missing[0]}",
+            f"has hypotheses for {sentences - len(missing)} of {sentences} sentences, expected hypotheses for all; "
+            f"the first missing sentence is {missing[0]}",
             file=nbest.name,
         )
 
@@ -154,7 +154,7 @@ class StatisticsTable:
                 hypothesis = first[new][bad[0][0]]
                 raise DataError(
                     f"{self.objective.name} of hypothesis {hypothesis + 1}, of sentence {nbest.sentence[hypothesis]}, "
-                    f"is not finite",
+                    f"is infinite or not a number: expected a finite number",
                     file=nbest.name,
                 )
             numbers = len(self._keys) + np.arange(len(statistics))

@@ -51,8 +51,8 @@ def _of_lines(lines: list[str], file: str, sentences: int | None, each: int | No
     if each is None:
         if not sentences:
             raise DataError(
-                "plain text: expected --per-source N, the number of lines per sentence, or sources or "
-                "references, which determine the number of sentences (-s, -r)",
+                "plain text: unknown number of sentences; give --per-source N, the number of lines per sentence, "
+                "or sources (-s) or references (-r)",
                 file=file,
             )
         each = len(lines) // sentences

@@ -83,9 +83,9 @@ def tune(
     """Find the weights whose choices from n-best lists score best."""
     plan = plan or IterationPlan()
     if nbest is None and (decoder is None or start is None):
-        raise OptionError("no input: give an n-best list (--nbest), or a decoder and weights (--start)")
+        raise OptionError("no input: give an n-best list (--nbest), or a decoder (--decoder) and weights (--start)")
     if decoder is not None and state is None:
-        raise OptionError("a decoder requires a state directory")
+        raise OptionError("a decoder requires a directory for its lists: give --state DIR")
     given = nbest if nbest is not None else start
     assert given is not None
     layout = given.layout

@@ -83,7 +83,7 @@ def write_selection(selection: Selection, path: str | Path) -> list[Path]:
     for row, text in enumerate(texts):
         columns[slot[row]][source[row]] = _one_line(text)
     if not len(references):
-        raise DataError("has no reference, which tuning requires", file=selection.references.name)
+        raise DataError("contains no references, which tuning requires", file=selection.references.name)
     sources = [_one_line(text) for text in selection.references.sources["text"].tolist()]
     written = [path, *(Path(f"{stem}.ref{number}") for number in range(len(columns))), Path(f"{stem}.src")]
     further = Path(f"{stem}.ref{len(columns)}")
@@ -148,8 +148,8 @@ class _Maker:
         self.left_out = len(self.options.lm_text) - len(text)
         if len(text) < ENOUGH:
             raise DataError(
-                f"too few sentences for a language model, which needs {ENOUGH}: {len(text)}; the list's own "
-                f"references are excluded, here {self.left_out}",
+                f"feature 'lm' needs at least {ENOUGH} sentences of training text, found {len(text)} (not counting "
+                f"{self.left_out} that are also references of the list): give more text",
                 file=self.dataset.name,
             )
         # the words of both get their numbers from one vocabulary

@@ -117,7 +117,7 @@ def posterior(nbest: NBestList, scores: npt.ArrayLike | None = None, scale: floa
     with np.errstate(over="ignore"):
         scaled = np.zeros(len(nbest)) if scores is None else scale * np.asarray(scores, dtype=np.float64)
     if not np.isfinite(scaled).all():
-        raise OptionError(f"--scale {scale:g}: too large for the scores of {nbest.name}")
+        raise OptionError(f"--scale {scale:g}: too large for the scores of {nbest.name}; give a smaller number")
     highest = np.full(number, -np.inf)
     np.maximum.at(highest, nbest.sentence, scaled)
     raised = np.exp(scaled - highest[nbest.sentence])
@@ -144,7 +144,7 @@ def expected_gains(
     if references is not None and len(nbest) and nbest.sentence[-1] >= len(references.sources):
         raise DataError(
             f"has hypotheses for sentence {nbest.sentence[-1]}, but {references.name} has "
-            f"{counted(len(references.sources), 'source')}: sentence numbers start at 0",
+            f"{counted(len(references.sources), 'source')}, numbered from 0: give the references of this list",
             file=nbest.name,
         )
     chances = posterior(nbest) if probability is None else probability

@@ -49,7 +49,8 @@ class Weights:
         wanted = {name or NAMELESS: size for name, size in layout}
         if {name: len(values) for name, values in group_weights.items()} != wanted:
             raise DataError(
-                f"has the features {describe_layout(layout)}; the weights are for {describe_layout(self.layout)}",
+                f"has the features {describe_layout(layout)}, but the weights are for {describe_layout(self.layout)}: "
+                "use weights for the features of this list",
                 file=of,
             )
         return np.array([value for name in wanted for value in group_weights[name]], dtype=np.float64)
@@ -62,7 +63,7 @@ def _short(value: float) -> str:
 def weights_files(prefix: str | Path) -> list[Path]:
     """Return the paths that `write_weights` writes, after checking that they can be written."""
     if Path(prefix).name in ("", ".."):
-        raise DataError("cannot be written: expected the first part of a file name", file=display_name(prefix))
+        raise DataError("expected a file name, to which .json and .ini are added", file=display_name(prefix))
     paths = [Path(f"{prefix}.json"), Path(f"{prefix}.ini")]
     for path in paths:
         check_target(path)
@@ -185,7 +186,7 @@ def weight_space(
                 f"--bounds {text}: expected a lower bound below the upper bound; use --fix to fix a weight"
             )
     if not free.any():
-        raise OptionError("all weights are fixed; nothing to tune")
+        raise OptionError("all weights are fixed, so nothing can be tuned: fix fewer weights")
     # a start outside the bounds begins at the nearest of them; what is fixed has no bounds
     lower, upper = np.where(free, lower, -np.inf), np.where(free, upper, np.inf)
     return WeightSpace(np.clip(values, lower, upper), lower, upper, free)

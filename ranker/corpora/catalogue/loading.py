@@ -64,8 +64,8 @@ def _read(
         if is_mtme(path):
             return read_mtme(path, name=name)
         raise DataError(
-            f"this is a directory without {FILE_NAME}; expected a directory with it, one in the layout of "
-            "mt-metrics-eval, or a file",
+            f"this is a directory without {FILE_NAME}; expected a directory that contains {FILE_NAME}, a directory in "
+            "the layout of mt-metrics-eval, or a file",
             file=display_name(path),
         )
     return read_manifest(path, name=name)

@@ -41,7 +41,7 @@ class Layout(msgspec.Struct, forbid_unknown_fields=True):
         self.columns = _by_name(self.columns, self.fixed)
         titled = any(isinstance(column, str) for column in self.columns.values())
         if self.header is False and titled:
-            raise ValueError("header: expected true, because columns are given by title, found false")
+            raise ValueError("header: expected true, found false; columns named by title require a header")
         if self.scale and not self.scale[0] < self.scale[1]:
             what = f"expected the lowest and the highest score, such as [1, 5], found {shown(self.scale)}"
             raise ValueError(f"scale: {what}")

@@ -199,5 +199,5 @@ def _own(documents: list[sgml.Document], part: ManifestPart, file: str) -> list[
     systems = {sgml.key(document.sysid or ""): document.sysid or "" for document in groups[0]}
     if len(systems) > 1:
         listed = ", ".join(map(shown, list(systems.values())[:8])) + nearest(part.name, systems.values())
-        raise DataError(f"{part}: expected documents of that sysid, found those of {listed}", file=file)
+        raise DataError(f"{part}: expected documents with the sysid {shown(part.name)}, found only {listed}", file=file)
     return groups[0]

@@ -78,7 +78,7 @@ class _PartTable(msgspec.Struct, forbid_unknown_fields=True):
         if self.undecodable not in ("refuse", "replace"):
             raise ValueError(f"undecodable: expected 'refuse' or 'replace', found {shown(self.undecodable)}")
         if self.undecodable == "replace" and self.encoding is None:
-            raise ValueError("expected an encoding with undecodable = 'replace'")
+            raise ValueError("undecodable = 'replace': expected an encoding too, such as encoding = 'cp1252'")
 
 
 class _AssessmentTable(Layout, kw_only=True):
@@ -132,7 +132,7 @@ def _parts(role: Role, values: Mapping[str, Any], file: str) -> tuple[ManifestPa
     names = [name for name in values if name not in common]
     for name in names:
         if not name.strip() or [key(entry) for entry in names].count(key(name)) > 1:
-            raise DataError(f"{role}s.{printable(name)}: expected names that differ in more than case", file=file)
+            raise DataError(f"{role}s.{printable(name)}: expected a name that is unique, ignoring case", file=file)
     return tuple(_part(role, name, values[name], common, file) for name in names)
 
 
@@ -148,4 +148,4 @@ def _listed(paths: str | list[str]) -> tuple[str, ...]:
 
 def _check_encoding(name: str | None) -> None:
     if name is not None and not is_encoding(name):
-        raise ValueError(f"encoding: expected one such as 'utf-8', 'gb18030' or 'cp1252', found {shown(name)}")
+        raise ValueError(f"encoding: expected a name such as 'utf-8', 'gb18030' or 'cp1252', found {shown(name)}")

@@ -77,7 +77,7 @@ def _sources_alone(card: Card, lps: Sequence[str]) -> Card:
     """Restrict a card to the sources and references of language pairs `lps` (all if empty), in a separate folder."""
     parts = [part for part in card.download if {"sources", "references"} <= set(part.only)]
     if not parts:
-        raise OptionError(f"the sources and references of {card.name} are not in files of their own; omit --sources")
+        raise OptionError(f"the sources and references of {card.name} cannot be downloaded alone: leave out --sources")
     only, into = tuple(f"{kind}/{lp}" for kind in ("sources", "references") for lp in lps), "+".join(lps) or "sources"
     download = tuple(replace(part, only=only or ("sources", "references"), into=into) for part in parts)
     return replace(card, download=download, files=(f"{into}/",))
@@ -110,7 +110,7 @@ def _expected(part: Download, chosen: Mapping[str, str], downloads: Path) -> tup
         return "", "nothing"
     digest = read_text(record).split(" ")[0]
     if not _DIGEST.match(digest):
-        raise DataError("expected a SHA-256 digest and a file name: delete it", file=display_name(record))
+        raise DataError("expected a SHA-256 digest and a file name: delete this file", file=display_name(record))
     return digest, "first download"
 
 
@@ -137,7 +137,7 @@ def fetch_file(
                 f"has the SHA-256 digest {actual_digest}, expected {digest} ({source}): delete it to download it again"
             )
             raise FetchError(f"{display_name(path)}: {what}")
-        log_note(f"using the downloaded {part.file}")
+        log_note(f"using {part.file}, which is already downloaded")
     else:
         try:
             actual_digest = fetch(part.address, path, sha256=digest or None, size=part.size or None, limits=limits)

@@ -79,7 +79,7 @@ def fetch(address: str, target: Path, *, sha256: str | None, size: int | None = 
         digest = _receive(response, stream, address, total, limits)
         if sha256 and digest != sha256:
             what = f"has the SHA-256 digest {digest}, expected {sha256}"
-            raise FetchError(f"{address}: {what}: it is damaged or has changed, and was deleted")
+            raise FetchError(f"{address}: {what}: the file is damaged or has changed, and was deleted")
     return digest
 
 

@@ -229,12 +229,12 @@ def _place(text: object, answer: _Value) -> Place:
 def _ranked(data: dict[str, Any], ranker: dict[str, list[str]], row: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield one comparison for every two items of a ranking."""
     if len(ranker) != 1:
-        raise TypeError("items are sorted into several lists, expected one ranking")
+        raise TypeError("found items sorted into several lists, expected a single ranking")
     (order,) = ranker.values()
     lists = [typed(value, list[_Ranked]) for value in data.values() if isinstance(value, list)]
     items = next(({item.id: item for item in one} for one in lists if {*order} <= {item.id for item in one}), None)
     if items is None:
-        raise TypeError("the ranked items are not in the data of their task")
+        raise TypeError("found a ranking of items that are not in the data of the task: export the task again")
     others = {key: value for key, value in row.items() if not isinstance(value, list)}
     for better, worse in itertools.combinations([items[name] for name in order], 2):
         sides = {"chosen": better.body, "rejected": worse.body, "chosen_system": better.title or better.id}
@@ -257,7 +257,7 @@ def _of_pearmut(
             if not is_answer and system not in item.tgt:
                 continue
             if system not in item.tgt:
-                raise TypeError(f"a score of {system!r}, which is not among the systems of its item")
+                raise TypeError(f"found a score of system {system!r}, of which the item has no translation")
             text = item.tgt[system]
             row = {"source": item.src, "reference": item.ref, "seg_id": item.item_id}
             row |= {"system": system, "text": text, "judge": entry.user_id}

@@ -100,7 +100,7 @@ def with_errors_of(dataset: Dataset, marked: Dataset) -> Dataset:
 def write_marked(dataset: Dataset, form: str) -> bytes:
     """Format a data set with marked errors as a file in one of the `FORMS`."""
     if not len(dataset.errors):
-        raise DataError("contains no marked errors, expected some: use another format", file=dataset.name)
+        raise DataError("contains no marked errors, which this format requires: use another format", file=dataset.name)
     if form in _ONE_PAIR and len(dataset.language_pairs) > 1:
         what = f"contains {len(dataset.language_pairs)} language pairs, which this format cannot represent"
         raise DataError(f"{what}: choose one with --lp", file=dataset.name)
@@ -178,7 +178,9 @@ def _esa(dataset: Dataset) -> str:
     for source, row in enumerate(marked.sources):
         document = row["doc"] or _UNKNOWN
         if row["lp"] is None:
-            raise DataError("has sources without a language pair, which this format needs: use --lp", file=dataset.name)
+            raise DataError(
+                "has sources without a language pair, which this format needs: give --lp", file=dataset.name
+            )
         scores: dict[str, dict[str, Any]] = {}
         for candidate in marked.candidates(source):
             given = scores[marked.systems[candidate]] = {}

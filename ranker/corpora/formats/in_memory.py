@@ -91,7 +91,7 @@ def dataset_and_rows(
         what = f"expected a data frame with one row per candidate, found {type(frame).__name__}"
         raise DataError(f"{what}: use ranker.from_records for records, ranker.from_texts for texts", file=name)
     if frame.columns.nlevels > 1:
-        raise DataError("multi-level columns: expected one name per column", file=name)
+        raise DataError("multi-level columns: expected one name per column; flatten the columns", file=name)
     header = [str(column) for column in frame.columns]
     if {*CANDIDATES} & {*header}:
         # rows of sources, whose candidates are nested
@@ -212,11 +212,14 @@ def from_texts(
     size = len(expected)
     for system, texts in outputs.items():
         if len(texts) != size:
-            raise DataError(f"system {first!r} has {size} translations, {system!r} has {len(texts)}", file=name)
+            raise DataError(
+                f"system {system!r}: expected {counted(size, 'translation')}, as for {first!r}, found {len(texts)}",
+                file=name,
+            )
     by_source = _references(references, size, name)
     source_texts = [""] * size if sources is None else _texts(sources, "sources", name)
     if len(source_texts) != size:
-        raise DataError(f"{counted(len(source_texts), 'source')} for {counted(size, 'translation')}", file=name)
+        raise DataError(f"sources: expected {size}, one per translation, found {len(source_texts)}", file=name)
     return build_dataset(
         name,
         {"lp": [lp] * size, "text": source_texts},
@@ -239,7 +242,7 @@ def _aligned(
     from ranker.corpora.line_alignment import align_lines
 
     if sources is None and references is None:
-        raise DataError("align: expected sources or references to align translations to", file=name)
+        raise DataError("align: nothing to align translations to; give sources or references", file=name)
     streams = [*references.values()] if isinstance(references, Mapping) else [references]
     size = len(_texts(sources, "sources", name) if sources is not None else streams[0] or [])
     wanted = _references(references, size, name)
@@ -262,7 +265,7 @@ def _references(references: References | None, size: int, name: str) -> list[lis
     if references is None:
         return [[]] * size
     if isinstance(references, str):
-        raise DataError("references: expected a list, found a string: put it in a list", file=name)
+        raise DataError("references: expected a list, found a string: put the string in a list", file=name)
     if isinstance(references, Mapping):
         streams = [_texts(texts, f"references[{key!r}]", name) for key, texts in references.items()]
         for key, texts in zip(references, streams, strict=True):

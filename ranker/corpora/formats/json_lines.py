@@ -278,9 +278,9 @@ def _decode(text: str, position: int, file: str, first_line: int) -> tuple[Any, 
         raise DataError(str(error), file=file, line=first_line) from None
     except ValueError:
         # Python converts no whole number of thousands of digits
-        raise DataError("a number with too many digits", file=file, line=first_line) from None
+        raise DataError("found a number with too many digits: write fewer digits", file=file, line=first_line) from None
     except RecursionError:
-        raise DataError("too deeply nested for a record", file=file, line=first_line) from None
+        raise DataError("found a record nested too deeply: use fewer levels", file=file, line=first_line) from None
 
 
 class RecordReader:
@@ -391,7 +391,7 @@ class RecordReader:
         for key in self.others(fields, known, numbers=False):
             hint = "; put ratings into their candidate" if _is_number(fields[key]) else nearest(key[:40], known)
             what = f"key {shown(key)} is unknown{hint}; expected {_listed(known)}, or metadata with a name such as id,"
-            raise DataError(f"{what} domain, meta, comment: rename or remove it", file=self.file, line=self.line)
+            raise DataError(f"{what} domain, meta, comment: rename or remove the key", file=self.file, line=self.line)
 
     def new_ratings(self, before: Candidate, candidate: Candidate) -> list[tuple[str, str | None, float]]:
         """Return the ratings of `candidate`, refusing any that `before` already has."""

@@ -60,7 +60,7 @@ def parse_mqm(text: str, file: str, severity_weights: Mapping[str, float] | None
             raise DataError(what, file=file, line=1)
     twice = first_repeated(name for name in header if name)
     if twice is not None:
-        raise DataError(f"column {shown(twice)} is duplicated; remove one of them", file=file, line=1)
+        raise DataError(f"column {shown(twice)} is duplicated; rename or remove one column", file=file, line=1)
     segment_column = next((name for name in _SEGMENT if name in header), None)
     if segment_column is None:
         raise DataError(f"column 'seg_id' is missing; expected one of {', '.join(_SEGMENT)}", file=file, line=1)
@@ -165,5 +165,7 @@ def weights_of(texts: Iterable[str]) -> dict[str, float]:
             what = f"expected SEVERITY=WEIGHT, such as critical=25, with a weight from 0 to {HEAVIEST:,}"
             raise OptionError(f"--severity-weights: {what}, found {shown(text)}")
         if weights.setdefault(name, weight) != weight:
-            raise OptionError(f"--severity-weights: {shown(name)} has two weights, {weights[name]:g} and {weight:g}")
+            raise OptionError(
+                f"--severity-weights: {shown(name)} has the weights {weights[name]:g} and {weight:g}: give one weight"
+            )
     return weights

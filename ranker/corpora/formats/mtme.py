@@ -59,7 +59,7 @@ def read_mtme(folder: str | Path, *, name: str | None = None) -> Dataset:
     tests = [_read_pair(root, pair, name) for pair in available]
     left_out = sum(named["level"] != "seg" for pair in available for _, named in _score_files(root, pair))
     if left_out:
-        log_note(f"files of human scores not at segment level, ignored: {left_out}", file)
+        log_note(f"ignored {counted(left_out, 'file')} of human scores that are not at segment level", file)
     return replace(concatenate(tests), name=name)
 
 

@@ -113,12 +113,12 @@ def from_columns(
     matrix = np.ascontiguousarray(features, dtype=np.float64)
     for feature, _ in layout:
         if feature and (any(character.isspace() for character in feature) or SEPARATOR in feature or "=" in feature):
-            raise DataError(f"feature {shown(feature)}: expected a name without white space, '=' and '|||'", file=name)
+            raise DataError(f"feature {shown(feature)}: expected a name without white space, '=' or '|||'", file=name)
     twice = first_repeated(column_names(layout))
     if twice is not None:
-        raise DataError(f"feature {shown(twice)} is duplicated", file=name)
+        raise DataError(f"feature {shown(twice)} is duplicated; rename or remove one feature", file=name)
     if (np.diff(sentences, prepend=0) < 0).any():
-        raise DataError("sentence numbers are not sorted, or below 0", file=name)
+        raise DataError("sentence numbers are negative or decrease: expected ascending numbers from 0", file=name)
     bad = np.argwhere(~np.isfinite(matrix))
     if len(bad):
         row, column = bad[0]

@@ -39,7 +39,7 @@ def parse_nbest(text: str, file: str) -> NBestList:
     if not text:
         raise DataError(f"is empty; {_LINE}", file=file)
     if is_fairseq(text):
-        raise DataError(f"this is output of fairseq, without features: choose with ranker rerank; {_LINE}", file=file)
+        raise DataError(f"this is output of fairseq, which has no features: use ranker rerank; {_LINE}", file=file)
     lines = pc.split_pattern(pa.array([text], type=pa.large_string()), "\n").values
     del text
     fields = _fields(lines, file)
@@ -151,7 +151,7 @@ def _layout(words: Sequence[str], file: str, line: int = 1) -> Layout:
     if empty:
         raise DataError(f"feature {shown(empty[0])} has no value, expected at least one", file=file, line=line)
     if twice is not None:
-        raise DataError(f"feature {shown(twice)} is duplicated", file=file, line=line)
+        raise DataError(f"feature {shown(twice)} is duplicated; rename or remove one feature", file=file, line=line)
     if not layout:
         raise DataError(f"has no features; {_LINE}", file=file, line=line)
     return tuple(layout)

@@ -122,7 +122,7 @@ def _checked(given: Columns) -> dict[str, npt.NDArray[np.object_]]:
         raise DataError(what, file=given.file, line=1)
     twice = first_repeated(given.header)
     if twice is not None:
-        raise DataError(f"column {shown(twice)} is duplicated; remove one of them", file=given.file, line=1)
+        raise DataError(f"column {shown(twice)} is duplicated; rename or remove one column", file=given.file, line=1)
     columns = {name: values.fill_null("").to_numpy() for name, values in zip(given.header, given.values, strict=True)}
     for name, allowed in (("relation", RELATIONS), ("primary", ("0", "1"))):
         for row in np.flatnonzero(~np.isin(columns.get(name, np.array([])).astype(str), allowed))[:1].tolist():

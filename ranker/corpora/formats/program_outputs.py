@@ -129,7 +129,7 @@ def _lm_eval(value: Fields) -> Iterator[Fields]:
         arguments = next(iter(arguments.values())) if isinstance(arguments, dict) else arguments[0]
     texts = [text for one in taken.filtered_resps for text in (one if isinstance(one, list) else [one])]
     if not isinstance(arguments, str) or not all(isinstance(text, str) for text in texts):
-        raise TypeError("the task generates no text; give the samples of a task that does")
+        raise TypeError("the task generates no text; expected samples of a task that generates text")
     references = [taken.target] if isinstance(taken.target, str) else taken.target or []
     yield {"source": arguments, "references": references, "candidates": texts, "seg_id": taken.doc_id}
 

@@ -73,7 +73,7 @@ def _weighted(dataset: Dataset, weights: Mapping[str, float], file: str) -> Data
     unused = sorted(name for name in named if name.split(":")[0] not in known)
     if unused:
         found = ", ".join(sorted(filter(None, {*dataset.errors["severity"]})))
-        log_note(f"no marked error has the severity {', '.join(map(shown, unused))}, only {found}", file)
+        log_note(f"no marked error has the severity {', '.join(map(shown, unused))}; the data has only {found}", file)
     return with_penalties(dataset, weights)
 
 
@@ -97,12 +97,12 @@ def read_parallel(
     first = next(path for path in (source, *references, *systems.values()) if path is not None)
     if any(is_testset(path) for path in (source, *references, *systems.values()) if path is not None):
         if align:
-            raise OptionError("--align: test sets have segments with ids, which are not aligned")
+            raise OptionError("--align: not available for test sets, whose segments have ids: leave out --align")
         return read_testset(source, references, systems, _stem(first))
     first_lines, like = read_lines(first), display_name(first)
     size = len(first_lines)
     if align and first not in (source, *references):
-        raise OptionError("--align: expected the source (-s) or references (-r) to align translations to")
+        raise OptionError("--align: nothing to align translations to; give the source (-s) or references (-r)")
     reference_lines, system_lines = (
         [first_lines if path is first else read_lines(path, None if aligned else size, like) for path in paths]
         for paths, aligned in ((references, False), (systems.values(), align))
@@ -131,7 +131,7 @@ def _read(
 ) -> Dataset:
     kind = format_of(path)
     if systems and kind not in (None, "csv", "tsv", "parquet", "json"):
-        raise DataError("--systems names columns of a table, but this file is not a table", file=file)
+        raise DataError("--systems names columns of a table, which this file is not: leave out --systems", file=file)
     if kind == "parquet":
         from ranker.corpora.formats.parquet_files import read_parquet
         from ranker.corpora.formats.table_shapes import table_dataset

@@ -262,7 +262,7 @@ def _parse(text: str, file: str, name: str) -> list[Row]:
         raise DataError(f"contains no score, {_FORMS}", file=file)
     for row in rows:
         if abs(row.score) > LARGEST:
-            raise _error(f"the score {row.score:g}: expected a number of at most {LARGEST:g} in size", file, row)
+            raise _error(f"the score {row.score:g}: expected a number of at most {LARGEST:g} in magnitude", file, row)
     for key in _KEYS:
         has = [getattr(row, key) is not None for row in rows]
         if any(has) and not all(has):

@@ -146,7 +146,7 @@ def read_manifest(folder: Path) -> ShardManifest:
         raise DataError(f"{what}: make the shards again", file=file)
     if not manifest.shards or manifest.rows != sum(shard.rows or 0 for shard in manifest.shards):
         what = f"lists {manifest.rows:,} rows, but its shards do not add up to that"
-        raise DataError(f"{what}: make them again", file=file)
+        raise DataError(f"{what}: make the shards again", file=file)
     return manifest
 
 

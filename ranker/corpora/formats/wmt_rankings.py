@@ -69,7 +69,7 @@ def parse_rankings(text: str, file: str) -> Iterator[Ranking]:
             raise DataError(what, file=file, line=1)
     twice = first_repeated(header)
     if twice is not None:
-        raise DataError(f"column {shown(twice)} is duplicated; remove one of them", file=file, line=1)
+        raise DataError(f"column {shown(twice)} is duplicated; rename or remove one column", file=file, line=1)
     for line, row in rows:
         yield _ranking(dict(zip(header, row, strict=True)), columns, file, line)
 
@@ -90,7 +90,7 @@ def _ranking(row: Mapping[str, str], columns: Sequence[tuple[str, str]], file: s
             what = f"{rank}: expected a whole number from 1, or {_BLANK} for none, found {shown(value)}"
             raise DataError(what, file=file, line=line)
         if not row[system].strip():
-            raise DataError(f"{system}: expected a system with its rank {value}, found ''", file=file, line=line)
+            raise DataError(f"{system}: expected the system with rank {value}, found ''", file=file, line=line)
         ranked.append((row[system].strip(), int(value)))
     return Ranking(
         line,
@@ -193,7 +193,7 @@ class _Places:
             self.only = self.only or ranking.pair
             if ranking.pair != self.only:
                 what = (
-                    f"{self.dataset.name} has no language pair; expected rankings of a single one, found "
+                    f"{self.dataset.name} has no language pair; expected rankings of one language pair, found "
                     f"{self.only} and"
                 )
                 raise DataError(f"{what} {ranking.pair}", file=file, line=ranking.line)

@@ -123,7 +123,7 @@ def tau(counts: npt.ArrayLike, variant: TauVariant = "wmt14") -> FloatArray:
         discordant = discordant + tied
     elif variant == "xties":
         if len(columns) < BOTH_TIED + 1:
-            raise OptionError("tau variant xties needs five counts, human ties included; found three")
+            raise OptionError("tau variant xties: expected five counts, including human ties, found three")
         concordant = concordant + columns[BOTH_TIED]
         total = total + columns[HUMAN_TIED] + columns[BOTH_TIED]
     with np.errstate(invalid="ignore"):

@@ -125,7 +125,7 @@ def rating_votes(dataset: Dataset, kind: str) -> Votes:
     ratings = ratings_of(dataset, kind)
     ratings = ratings[ratings["judge"].notna()]
     if ratings["judge"].nunique() < 2:
-        raise DataError(f"contains no {kind} scores by two or more named judges", file=dataset.name)
+        raise DataError(f"has {kind} scores by fewer than two named judges, expected at least two", file=dataset.name)
     rows = ratings["candidate"].to_numpy(np.int64)
     values = ratings["value"].to_numpy(np.float64)
     source = dataset.candidate_source[rows]
@@ -153,7 +153,7 @@ def preference_votes(dataset: Dataset) -> Votes:
     rows = dataset.preferences
     rows = rows[rows["primary"].to_numpy(bool) & rows["judge"].notna() & rows["relation"].isin([">", "<", "="])]
     if rows["judge"].nunique() < 2:
-        raise DataError("contains no preferences by two or more named judges", file=dataset.name)
+        raise DataError("has preferences by fewer than two named judges, expected at least two", file=dataset.name)
     first, second = (rows[side].to_numpy(np.int64) for side in ("first", "second"))
     relation = rows["relation"].to_numpy(object)
     vote = (relation == ">").astype(np.float64) - (relation == "<")

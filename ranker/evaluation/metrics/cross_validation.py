@@ -146,7 +146,7 @@ def cross_validate(
     if folds < 2:
         raise OptionError(f"folds={folds}: expected at least 2")
     if ranker.training is None:
-        raise ModelError("the ranker is not trained; call fit_table first, whose result is needed for cross-validation")
+        raise ModelError("the ranker is not trained; call fit_table before the cross-validation")
     judged_sources = len(table.blocks)
     if judged_sources < 2:
         what = f"{counted(judged_sources, 'source')} with judgements: cross-validation requires at least 2"
@@ -165,7 +165,7 @@ def cross_validate(
         except RankerError as error:
             if name in (*baseline, *rivals):
                 raise
-            log_note(f"no comparison with the included model {name}: {error}")
+            log_note(f"leaving out the comparison with the included model {name}: {error}")
     whole = _compared(table, scored, resamples, seed)
     assert whole is not None
     comparisons: dict[str, Comparison | None] = {}

@@ -133,7 +133,10 @@ def _judged_language_pairs(
     for metric_scores in scored:
         for language_pair in language_pairs:
             if np.isnan(metric_scores.scores[language_pair.rows[language_pair.needed]]).any():
-                raise DataError(f"a judged candidate has no score for {metric_scores.name}", file=dataset.name)
+                raise DataError(
+                    f"a judged candidate has no score by {metric_scores.name}: score every judged candidate",
+                    file=dataset.name,
+                )
     return language_pairs
 
 

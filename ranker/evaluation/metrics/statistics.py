@@ -222,7 +222,7 @@ class SegmentStatistics(StatisticSet):
         if int((sizes * (sizes - 1) // 2).sum()) > MOST_PAIRS:
             what = f"up to {sizes.max():,} judged candidates per source are too many to compare all pairs: expected"
             raise DataError(
-                f"{what} {MOST_PAIRS:,} pairs or fewer in total, use fewer candidates", file=language_pair.where
+                f"{what} {MOST_PAIRS:,} pairs or fewer in total: use fewer candidates", file=language_pair.where
             )
         self.human = merge_ties(language_pair.human, language_pair.offsets)[judged]
         self.source = language_pair.source[judged]

@@ -62,7 +62,7 @@ def rank_systems(
     fitting = ("expected-wins", "bradley-terry", "trueskill") if kind == PREFERENCES else ("mean",)
     chosen = fitting[0] if method == "auto" else method
     if chosen not in fitting:
-        raise OptionError(f"systems cannot be ranked with {method!r} from {kind}; expected {' or '.join(fitting)}")
+        raise OptionError(f"systems cannot be ranked with {method!r} from {kind}; use {' or '.join(fitting)}")
     rankings = []
     systems = dataset.candidates["system"].to_numpy(object)
     for lp in dataset.language_pairs:

@@ -267,11 +267,11 @@ class _SystemTable:
         """Raise an error if there are fewer than two systems, sources or documents, or if `baseline` is unknown."""
         if len(self.names) < 2:
             what = f"{self.where} has the output of only one system, {self.first!r}"
-            raise OptionError(f"comparing systems requires at least two, but {what}")
+            raise OptionError(f"a comparison requires at least two systems, but {what}")
         if len(self.candidates) < 2:
-            raise DataError(f"{self.where} has only one source: comparing systems requires at least two")
+            raise DataError(f"{self.where} has only one source: comparing systems requires at least two sources")
         if units is not None and len(np.unique(units[self.sources])) < 2:
-            raise DataError(f"{self.where} has only one document, and resampling documents requires at least two")
+            raise DataError(f"{self.where} has only one document: resampling documents requires at least two documents")
         _check_baseline(baseline, self.names, self.where)
 
 

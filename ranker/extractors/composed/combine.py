@@ -61,7 +61,7 @@ class Combination(Metric):
         if len(scopes) > 1:
             raise OptionError(
                 f"{self.terms!r}: some metrics learn from training data, others from the data being ranked; "
-                "expected metrics of one kind"
+                "combine only metrics that learn from the same data"
             )
         # scores from elsewhere have files, which the notation leaves out
         self.__dict__["metrics"] = tuple(metrics)

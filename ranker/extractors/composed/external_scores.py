@@ -173,7 +173,7 @@ class ExternalScores(SentenceMean):
     def in_order(self, number: int, things: str) -> FloatArray:
         """Return the file's scores in file order, one for each of `number` texts, which messages call `things`."""
         if self._scores is None:
-            raise OptionError(f"{self}: expected a file with one score for each of {things}, as given[file=FILE]")
+            raise OptionError(f"{self}: expected a file with one score for each of {things}, as in given[file=FILE]")
         return self._sign(self._scores.values) * self._scores.in_order(number, things)
 
     @property

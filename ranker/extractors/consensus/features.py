@@ -125,7 +125,7 @@ class Consensus(FittedExtractor):
             if compared.against == "source":
                 raise OptionError(f"{self}: candidates are not compared with the source; remove against=source")
         elif not isinstance(compared, Metric) or compared.fit_scope == "train":
-            raise OptionError(f"{self}: expected a metric without training, or semantic")
+            raise OptionError(f"{self}: expected a metric that needs no training, or semantic")
         check_new_texts([compared], "pairs of candidates")
         notation.settle(self, "metric", str(compared))
 

@@ -98,7 +98,7 @@ class Perplexity(FittedExtractor):
         if self.model is not None:
             if self.leave_out:
                 what = f"perp[leave_out=true,model={self.model}]"
-                raise OptionError(f"{what}: a fixed model has no references to leave out")
+                raise OptionError(f"{what}: a fixed model does not learn from references; remove leave_out or model")
             choices = (self.tokenizer, self.lowercase)
             if self.model == SHIPPED and self.unit == "words" and choices != (TOKENIZER, True):
                 what = f"perp[model={SHIPPED}]: the included model uses lowercased words of tokenizer {TOKENIZER}"

@@ -23,7 +23,7 @@ def included_model(unit: Unit) -> CountsModel:
     path = share.directory("models") / DIRECTORY / f"{unit}.npz"
     if not path.is_file():
         raise MissingError(
-            "the included English language model is not in this installation; name a file, as perp[model=en.arpa]"
+            "the included English language model is not in this installation; name a file, as in perp[model=en.arpa]"
         )
     return CountsModel(read_arrays(path))
 

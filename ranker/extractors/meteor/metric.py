@@ -159,7 +159,7 @@ class Meteor(Metric):
         if not 1 <= self.beam <= 100_000:
             raise OptionError(f"meteor[beam={self.beam}]: expected a whole number from 1 to 100,000")
         if self.lowercase and self.tokenizer in ("meteor", "meteor-words"):
-            raise OptionError(f"meteor[lowercase=true]: tokenizer {self.tokenizer!r} always lowercases")
+            raise OptionError(f"meteor[lowercase=true]: tokenizer {self.tokenizer!r} always lowercases; omit lowercase")
 
     def values(self, language: str = ENGLISH) -> Parameters:
         """Return the parameters used for translations into `language`."""

@@ -79,7 +79,7 @@ class Bleu(Metric):
         if not 1 <= self.order <= MAX_ORDER:
             raise OptionError(f"bleu[order={self.order}]: expected 1 to {MAX_ORDER}")
         if self.value is not None and self.smoothing not in _DEFAULT_VALUES:
-            raise OptionError(f"bleu[value={self.value}]: smoothing {self.smoothing!r} takes no value")
+            raise OptionError(f"bleu[value={self.value}]: smoothing {self.smoothing!r} takes no value; omit value")
         if self.value is not None and not 0 < self.value < np.inf:
             raise OptionError(f"bleu[value={self.value}]: expected a positive number")
 

@@ -54,7 +54,7 @@ class Gtm(BestMatch):
     def __post_init__(self) -> None:
         """Refuse options out of range."""
         if not 1 <= self.exponent <= _LARGEST_EXPONENT:
-            raise OptionError(f"gtm[exponent={self.exponent:g}]: expected a number from 1 to {_LARGEST_EXPONENT}, as 2")
+            raise OptionError(f"gtm[exponent={self.exponent:g}]: expected a number from 1 to {_LARGEST_EXPONENT}")
 
     def match_sizes(self, dataset: Dataset, batch: TokenBatch, pairs: ReferencePairs) -> FloatArray:
         """Return the match size of each pair, shape (pairs,)."""

@@ -101,7 +101,7 @@ def _text(model: AlignmentModel) -> tuple[Tokenizer, bool]:
     for known in (*SPLITTING, *TOKENIZERS):
         if tokenizer == known and isinstance(lowercase, bool):
             return cast(Tokenizer, known), lowercase
-    raise ModelError("the aligner does not record its tokenizer; train it with: ranker align train")
+    raise ModelError("the aligner does not record its tokenizer; train it again with: ranker align train")
 
 
 def _align(

@@ -91,9 +91,7 @@ class LRscore(Metric):
             if value is not None and not 0 <= value <= 1:
                 raise OptionError(f"lrscore[{option}={value}]: expected a number from 0 to 1")
         if self.theta is not None and self.alpha != 0.5:
-            raise OptionError(
-                f"lrscore[alpha={self.alpha},theta={self.theta}]: expected one of the two, alpha or theta"
-            )
+            raise OptionError(f"lrscore[alpha={self.alpha},theta={self.theta}]: expected alpha or theta, not both")
         if self.theta is not None and self.alignment != "bilingual":
             raise OptionError(
                 f"lrscore[theta={self.theta},alignment={self.alignment}]: theta requires the source order, "
@@ -103,8 +101,8 @@ class LRscore(Metric):
             raise OptionError(f"lrscore[aligner={self.aligner}]: only alignment=bilingual takes an aligner")
         if any(part.needs.known_texts for part in self._lexical_metric.members):
             raise OptionError(
-                f"lrscore[lexical={self.lexical}]: external scores are not a lexical metric; expected one such as "
-                "bleu[order=1]; use combine to add metrics"
+                f"lrscore[lexical={self.lexical}]: external scores are not a lexical metric; expected a metric "
+                "such as bleu[order=1]; use combine to add metrics"
             )
         if self._lexical_metric.fit_scope == "train":
             raise OptionError(

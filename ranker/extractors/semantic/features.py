@@ -209,7 +209,8 @@ class Semantic(FittedExtractor):
         if self.learnt and self.learnt != encoder.files.digest:
             raise ModelError(
                 f"the model was trained with a different encoder (SHA-256 {self.learnt[:8]}...) than the one "
-                f"installed as {self.encoder!r} ({encoder.files.digest[:8]}...): install it, or train again"
+                f"installed as {self.encoder!r} ({encoder.files.digest[:8]}...): "
+                "install the encoder of the model, or train the model again"
             )
         return encoder
 

@@ -68,7 +68,7 @@ class AlignmentModel:
         nothing else explains. A pair with an empty side has no links.
         """
         if not 0.0 < threshold <= 1.0:
-            raise OptionError(f"threshold {threshold}, expected a number above 0 and at most 1")
+            raise OptionError(f"threshold={threshold}: expected a number above 0 and at most 1")
         words = self._words(source_vocabulary, target_vocabulary)
         sizes = len(words.source), len(words.target)
         pairs = make_pairs(source_values, source_offsets, target_values, target_offsets, sizes)
@@ -88,7 +88,7 @@ class AlignmentModel:
 
     def _words(self, source: Sequence[str] | None, target: Sequence[str] | None) -> KnownWords:
         if (source is None) != (target is None):
-            raise OptionError("only one vocabulary is given, expected both or none")
+            raise OptionError("found only one of source_vocabulary and target_vocabulary, expected both or neither")
         own = self.source_vocabulary, self.target_vocabulary
         # a word of the vocabulary that stood in no sentence has no entries
         met = np.diff(self.tables.offsets), np.bincount(self.tables.columns, minlength=len(self.tables.null_target))

@@ -44,9 +44,9 @@ def train(
 ) -> AlignmentModel:
     """Learn an alignment model from sentence pairs, deterministically."""
     if not 0.0 < null_probability < 1.0:
-        raise OptionError(f"null probability {null_probability}, expected a number between 0 and 1")
+        raise OptionError(f"null_probability={null_probability}: expected a number between 0 and 1")
     if len(iterations) != 2 or min(iterations) < 0 or sum(iterations) < 1:
-        raise OptionError(f"iterations {iterations}, expected two numbers of at least 0, not both 0")
+        raise OptionError(f"iterations={iterations}: expected two numbers of at least 0, not both 0")
     sizes = len(source_vocabulary) or None, len(target_vocabulary) or None
     pairs = make_pairs(source_values, source_offsets, target_values, target_offsets, sizes)
     check_trainable(pairs)

@@ -99,10 +99,10 @@ class Encoder:
             inner = np.flatnonzero(~special)
             self._probe = np.array(whole.ids, dtype=np.int32)
         if not len(inner):
-            raise ModelError(f"{files.directory}: not a text encoder: its tokenizer has no letters")
+            raise ModelError(f"{files.directory}: not a text encoder: its tokenizer has no sub-word for the letter a")
         self._before, self._after = self._probe[: inner[0]], self._probe[inner[-1] + 1 :]
         if len(self._probe) > _LONGEST_PROBE:
-            raise ModelError(f"{files.directory}: not a text encoder: the letter a has {len(self._probe):,} sub-words")
+            raise ModelError(f"{files.directory}: not a text encoder: {len(self._probe):,} sub-words for the letter a")
 
     @functools.cached_property
     def _network(self) -> Network:

@@ -140,14 +140,14 @@ def _find_small() -> EncoderFiles:
         if spec is None or not spec.submodule_search_locations:
             raise MissingError(
                 f"the weights of the encoder {SMALL!r} are not on this machine: copy its {_CONFIG}, {_TOKENIZER}, "
-                f"{_WEIGHTS[0]} and settings to {folder}, or give another directory, as semantic[encoder=PATH]"
+                f"{_WEIGHTS[0]} and settings to {folder}, or name another directory, as in semantic[encoder=PATH]"
             )
         return check(Path(spec.submodule_search_locations[0]) / "model")
     files = check(folder)
     if files.digest != SMALL_DIGEST:
         raise ModelError(
             f"{folder}: its files are not those of {SMALL!r}: SHA-256 {files.digest[:8]}..., expected "
-            f"{SMALL_DIGEST[:8]}...; copy them again, or give the directory, as semantic[encoder={folder}]"
+            f"{SMALL_DIGEST[:8]}...; copy them again, or name the directory, as in semantic[encoder={folder}]"
         )
     return files
 

@@ -234,7 +234,7 @@ class Trainer:
 
         network = encoder._network
         if not isinstance(network, TorchNetwork) or encoder.files.model_type != "bert":
-            raise ModelError(f"{encoder.files.directory}: training starts from a BERT in Hugging Face's format")
+            raise ModelError(f"{encoder.files.directory}: expected a BERT model in Hugging Face's format")
         encoder.check_layer(settings.layer)
         self.model, self.settings, self.steps, self.done = network._model, settings, steps, 0
         self.ends = [encoder._before.tolist(), encoder._after.tolist()]

@@ -203,8 +203,8 @@ def leave_out_scores(
     whole = (np.diff(training.offsets) == text.sentences) & (np.diff(scored.offsets) > 0)
     if whole.any():
         raise DataError(
-            f"all {text.sentences} training sentences are of group {labels[whole][0]}: "
-            "leaving it out leaves no training data"
+            f"all {text.sentences} training sentences belong to group {labels[whole][0]}: "
+            "without this group, no training data is left; add sentences of other groups"
         )
     totals, unknown, matched = _score_groups(
         _changeable(counts, text),

@@ -79,7 +79,7 @@ class DependencyParser:
         if "parser" not in pipeline.pipe_names:
             known = ", ".join(pipeline.pipe_names) or "none"
             where = "" if origin is None else f"{origin}: "
-            raise ModelError(f"{where}the pipeline has no 'parser', only {known}: choose one that parses")
+            raise ModelError(f"{where}the pipeline has no component 'parser', found {known}: use another pipeline")
         self._pipeline = pipeline
         self._origin = origin
         self._lemma_table = lemma_table
@@ -163,7 +163,7 @@ class DependencyParser:
             document = self._pipeline.make_doc(_encodable(" ".join(sentence.split())))
         else:
             if not all(sentence):
-                raise DataError(f"an empty word among {list(sentence)}, expected words or a text")
+                raise DataError(f"found an empty word in {list(sentence)}, expected a text or non-empty words")
             document = Doc(self._pipeline.vocab, words=[_encodable(word) for word in sentence])
         for token in document[1:]:
             token.is_sent_start = False

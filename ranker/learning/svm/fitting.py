@@ -143,7 +143,7 @@ class Fitting:
         n_groups = len(np.unique(labels))
         if n_groups < 2:
             raise DataError(
-                f"C='auto' found pairs in {n_groups} group(s), expected at least 2 for cross-validation: "
+                f"C='auto' needs pairs in at least 2 groups for cross-validation, found {n_groups}: "
                 "give more groups, or C as a number"
             )
         scaled = GRID if origin is None else np.append(UNMOVED, GRID)

@@ -166,7 +166,7 @@ def group_codes(groups: Any, n_rows: int) -> Int64Array:
     codes = np.fromiter((known.setdefault(label, len(known)) for label in labels), dtype=np.int64, count=n_rows)
     unequal = next((label for label in known if label != label), None)
     if unequal is not None:
-        raise DataError(f"groups has the label {unequal!r}, which is not equal to itself: give every row a group")
+        raise DataError(f"groups has the label {unequal!r}, which names no group: give every row a group")
     return codes
 
 

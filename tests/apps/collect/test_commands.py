@@ -144,7 +144,7 @@ def test_changes_that_a_deleted_campaign_left_do_not_become_part_of_a_new_one(ca
 def test_a_second_name_of_a_campaign_is_refused(tmp_path, campaign, refused):
     path, _ = campaign("fluency", data=small())
     (tmp_path / "second").hardlink_to(path)
-    assert "has another name (a hard link)" in refused("status", tmp_path / "second")
+    assert "has a second name (a hard link)" in refused("status", tmp_path / "second")
     (tmp_path / "second").unlink()
     (tmp_path / "second").symlink_to(path)
     assert "contains no judgements" in refused("export", tmp_path / "second", "-o", tmp_path / "x.jsonl")

@@ -74,7 +74,7 @@ def test_paths_may_hold_equals_signs():
 
 def test_language_pairs_and_files_that_do_not_exist_are_refused(preferred, tmp_path):
     settings = Settings(aligners=Aligners.parse(["aa-de=x"], []))
-    with pytest.raises(OptionError, match=r"unused aligner for aa-de.*; the data contains: aa-en, bb-en"):
+    with pytest.raises(OptionError, match=r"the aligner for aa-de is not used.*; the data contains: aa-en, bb-en"):
         birch11.plan(preferred, [], settings).run()
     for name, text in (("a", "one\n"), ("b", "one\ntwo\n")):
         (tmp_path / name).write_text(text, encoding="utf-8")

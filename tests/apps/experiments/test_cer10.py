@@ -105,7 +105,7 @@ def test_sources_without_documents_are_split_one_by_one(preferred):
 def test_too_few_documents_are_refused():
     sample = catalogue.load("sample")
     single = sample.select_sources(np.arange(len(sample.sources)) == 0)
-    with pytest.raises(DataError, match="1 sources in too few documents for a tuning and a test side"):
+    with pytest.raises(DataError, match="too few documents for a tuning part and a test part"):
         plan(single, dataclasses.replace(TUNING, metrics=("BLEU:4",))).run()
 
 
@@ -233,7 +233,7 @@ def test_language_model_learns_from_the_other_corpus_in_the_same_language(prefer
     # all sentences are references of the tuned corpus itself, which are left out
     with pytest.raises(
         DataError,
-        match="too few sentences for a language model, which needs 100: 60",
+        match="feature 'lm' needs at least 100 sentences of training text, found 60",
     ):
         language_pairs(select_language_pairs(preferred, ["aa-en"]), settings, align=False)
     texts = tuned_choices._lm_text(preferred, "aa-en")

@@ -157,6 +157,4 @@ def test_a_lost_scheduler_ends_the_run_in_one_line(command: Command, tmp_path, s
     with distributed.LocalCluster(1, processes=False, dashboard_address="127.0.0.1:0", silence_logs=50) as cluster:
         words = ("score", shards_of(2), "--metric", "bleu", "--out", str(tmp_path))
         printed = command(*words, "--workers", cluster.scheduler_address, code=2)
-    assert (
-        "lost the connection to the Dask scheduler (CommClosedError): start it and run the command again" in printed.err
-    )
+    assert "lost the connection to the Dask scheduler (CommClosedError): start the scheduler and repeat" in printed.err

@@ -105,5 +105,5 @@ def test_a_model_for_english_needs_to_know_the_language(command: Command, tmp_pa
     make_shards(str(tmp_path / "part.jsonl"), tmp_path / "shards", 100)
     words = ("rank", str(tmp_path / "shards"), "--model", "full", "--out", str(tmp_path / "out"))
     printed = command(*words, code=2)
-    assert "part[21] has no language pair, by which the model scores: name it in a column or key lp" in printed.err
+    assert "part[21] has no language pair, which the model requires: add it in a column or key lp" in printed.err
     assert "1 of 2 shards failed" in printed.err

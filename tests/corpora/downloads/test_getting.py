@@ -138,7 +138,7 @@ def test_a_file_that_the_user_brought_is_checked_and_taken(server, card, corpora
     (corpora / "downloads" / "data.txt").write_bytes(CONTENT)
     get("made", limits=HASTY)
     assert server.requests == []
-    assert "using the downloaded data.txt" in caplog.text
+    assert "using data.txt, which is already downloaded" in caplog.text
 
 
 @pytest.mark.skipif(not FORMATS.is_file(), reason="documents are not part of the wheel")

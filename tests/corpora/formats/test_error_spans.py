@@ -213,7 +213,7 @@ def test_units_of_label_studio_are_those_of_its_text(tmp_path: Path) -> None:
         ({"text": "a<v>"}, "mqm", "contains texts with <v> or </v>"),
         ({"errors": [{"severity": ""}]}, "mqm", "contains errors without a severity"),
         ({"errors": None, "raters": None}, "mqm", "contains no marked errors"),
-        ({"lp": None}, "esa", "has sources without a language pair, which this format needs: use --lp"),
+        ({"lp": None}, "esa", "has sources without a language pair, which this format needs: give --lp"),
     ],
 )
 def test_what_a_form_cannot_hold(change: dict[str, Any], form: str, message: str, tmp_path: Path) -> None:

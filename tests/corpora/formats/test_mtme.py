@@ -85,7 +85,7 @@ def test_a_directory_is_a_corpus(folder: Path, caplog: pytest.LogCaptureFixture,
         dataset = load(folder)
     assert dataset.fingerprint == expected().fingerprint
     assert dataset.name == "set"
-    assert "files of human scores not at segment level, ignored: 1" in caplog.text
+    assert "ignored 1 file of human scores that are not at segment level" in caplog.text
     # more is better for whoever asks for judgements
     assert human_scores(dataset, "mqm").tolist()[0] == -5.0
     write_dataset(dataset, tmp_path / "x.jsonl")
@@ -157,7 +157,7 @@ def test_missing_parts(folder: Path) -> None:
     says = "contains no output, expected files named SYSTEM.txt"
     refusal(lambda: read_mtme(folder), folder / "system-outputs" / "en-de", None, says)
     shutil.rmtree(folder / "sources")
-    with pytest.raises(DataError, match=r"one in the layout of mt-metrics-eval, or a file"):
+    with pytest.raises(DataError, match=r"a directory in the layout of mt-metrics-eval, or a file"):
         load(folder)
 
 

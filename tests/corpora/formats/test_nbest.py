@@ -133,8 +133,8 @@ def test_alignments_are_written_with_and_without_scores(tmp_path):
     [
         ({"texts": ["a ||| b", "c"]}, "cannot contain '|||'"),
         ({"texts": ["a\nb", "c"]}, "cannot contain '\\n'"),
-        ({"sentence": [1, 0]}, "are not sorted"),
-        ({"sentence": [-1, 0]}, "below 0"),
+        ({"sentence": [1, 0]}, "numbers are negative or decrease"),
+        ({"sentence": [-1, 0]}, "expected ascending numbers from 0"),
         ({"features": [[1.0], [np.nan]]}, "feature LM0 of hypothesis 2 is nan"),
         ({"layout": (("L M", 1),)}, "feature 'L M': expected a name without white space"),
     ],

@@ -159,7 +159,7 @@ def test_failed_requests_of_a_batch_are_counted(tmp_path, caplog):
         ),
         (
             {**LM_EVAL, "filtered_resps": [[-1.5, False]]},
-            "read as samples of lm-eval: the task generates no text; give the samples of a task that does",
+            "read as samples of lm-eval: the task generates no text; expected samples of a task that generates text",
         ),
         (
             {"source": "Hallo", "candidates": [{"text": "hello", "sytem": "A"}]},
@@ -204,7 +204,7 @@ def test_a_ranking_of_label_studio_is_preferences(tmp_path):
     ]
     assert dataset.preferences["judge"].tolist() == ["1"] * 3
     answer["value"]["ranker"] = {"good": ["n1"], "bad": ["n0", "n2"]}
-    with pytest.raises(DataError, match="items are sorted into several lists, expected one ranking"):
+    with pytest.raises(DataError, match="found items sorted into several lists, expected a single ranking"):
         read_dataset(written(tmp_path / "a.json", [task([answer], source="Hallo", items=items)], lines=False))
 
 

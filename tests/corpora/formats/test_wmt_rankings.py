@@ -119,7 +119,7 @@ def test_what_is_refused(example: Example, tmp_path: Path) -> None:
 
 def test_rankings_of_two_pairs_fit_no_corpus_that_names_none(tmp_path: Path) -> None:
     lines = [TWO, "cze,eng,7,7,j,A.1,2,C.3,1,5", "deu,eng,7,7,j,A.1,2,C.3,1,6"]
-    says = "corpus has no language pair; expected rankings of a single one, found cs-en and de-en"
+    says = "corpus has no language pair; expected rankings of one language pair, found cs-en and de-en"
     refusal(lambda: added(corpus((None,)), lines, tmp_path), tmp_path / "rr.csv", 3, says)
 
 

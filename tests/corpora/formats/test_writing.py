@@ -202,7 +202,7 @@ def test_what_a_table_cannot_hold(tmp_path: Path) -> None:
     assert "mine[1] has no candidate" in refusal("x.parquet", Record("x", [], []))
     for kind in ("text", "reference1", "mt", " fluency", "judge"):
         rated = Record("x", [], [Candidate("A", "a", [(kind, None, 1.0)])])
-        assert f"kind {kind!r} cannot be a column name" in refusal("x.csv", rated)
+        assert f"kind of judgement {kind!r} cannot be a column name" in refusal("x.csv", rated)
 
 
 @pytest.mark.parametrize("corpus", ["wmt12-rr", further("wmt15-rr"), "ted-fluency", "ted21-mqm"])

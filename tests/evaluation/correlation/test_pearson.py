@@ -157,7 +157,7 @@ def test_cells_nobody_judged_are_left_out():
     correlation = correlate(human, scores, "pearson", "item")
     assert (correlation.groups, correlation.undefined) == (2, 1)
     assert correlation.value == pytest.approx((stats.pearsonr([1, 3, 2], [1, 9, 0]).statistic + 1) / 2)
-    with pytest.raises(OptionError, match="xties needs five counts"):
+    with pytest.raises(OptionError, match="xties: expected five counts"):
         tau([1, 2, 3], "xties")
 
 

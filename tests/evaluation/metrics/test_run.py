@@ -312,7 +312,7 @@ def test_levels_and_mistakes(human):
     with pytest.raises(OptionError, match="nothing to compare"):
         compare([])
     lacking = CandidateScores("m", np.full(300, np.nan))
-    with pytest.raises(DataError, match="test: a judged candidate has no score for m"):
+    with pytest.raises(DataError, match="test: a judged candidate has no score by m"):
         compare([(graded(human), [lacking])])
 
 

@@ -233,7 +233,7 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
 def test_a_model_of_numbers_aligns_no_words(text: ParallelText, model: AlignmentModel) -> None:
     with pytest.raises(ModelError, match="trained on word ids only"):
         model.align([0], [0, 1], [0], [0, 1], source_vocabulary=["a"], target_vocabulary=["b"])
-    with pytest.raises(OptionError, match="only one vocabulary is given"):
+    with pytest.raises(OptionError, match="only one of source_vocabulary and target_vocabulary"):
         model.align([0], [0, 1], [0], [0, 1], source_vocabulary=["a"])
 
 
@@ -304,8 +304,8 @@ def test_pairs_that_cannot_be_learnt_from(change: dict[int, list[int]], says: st
     [
         ({"iterations": (0, 0)}, "expected two numbers of at least 0, not both 0"),
         ({"iterations": (5, -1)}, "expected two numbers of at least 0"),
-        ({"null_probability": 0.0}, "null probability 0.0, expected a number between 0 and 1"),
-        ({"null_probability": 1.0}, "null probability 1.0"),
+        ({"null_probability": 0.0}, "null_probability=0.0: expected a number between 0 and 1"),
+        ({"null_probability": 1.0}, "null_probability=1.0"),
     ],
 )
 def test_options_out_of_range(options: dict[str, object], says: str) -> None:

@@ -114,7 +114,7 @@ def test_a_name_that_is_neither_known_nor_a_directory():
 def test_missing_weights_and_packages_name_the_command(tmp_path, monkeypatch):
     monkeypatch.setattr(encoder_files.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setenv("RANKER_ENCODERS", "/nowhere")
-    with pytest.raises(MissingError, match=rf"copy its config.json, .* to /nowhere/{SMALL}, or give another directory"):
+    with pytest.raises(MissingError, match=rf"copy its config.json, .* to /nowhere/{SMALL}, or name another directory"):
         find(SMALL)
     with pytest.raises(MissingError, match=r"needs torch, transformers.*: pip install 'mt-ranker\[semantic-train\]'\Z"):
         check_installed(SMALL, onnx=False)

@@ -346,7 +346,7 @@ TOKENIZERS: dict[str, tuple[Any, str]] = {
                 + tokenizer()["post_processor"]["single"][1:],
             }
         ),
-        "the letter a has 1,001 sub-words",
+        "1,001 sub-words for the letter a",
     ),
 }
 

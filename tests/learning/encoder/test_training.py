@@ -240,5 +240,5 @@ def test_what_cannot_be_learnt_from_is_refused(start, judged, tmp_path):
     with pytest.raises(OptionError, match="layer=3: this encoder has layers 1 to 2"):
         train([judged], start, tmp_path, kind="fluency", settings=TrainingSettings(layer=3))
     train([judged], start, tmp_path, kind="fluency", settings=SETTINGS)
-    with pytest.raises(ModelError, match="training starts from a BERT in Hugging Face's format"):
+    with pytest.raises(ModelError, match="expected a BERT model in Hugging Face's format"):
         train([judged], str(tmp_path), tmp_path, kind="fluency", settings=SETTINGS)

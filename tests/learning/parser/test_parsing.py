@@ -133,7 +133,7 @@ def test_batches_and_processes_change_nothing(
 
 
 def test_empty_words_are_refused(parser: DependencyParser) -> None:
-    with pytest.raises(DataError, match=r"an empty word among \['a', ''\]"):
+    with pytest.raises(DataError, match=r"an empty word in \['a', ''\]"):
         parser.parse([["a", ""]])
 
 
@@ -147,7 +147,7 @@ def test_what_is_not_a_parser_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="not a working spaCy pipeline"):
         parsing.load(tmp_path)
     spacy.blank("en").to_disk(tmp_path / "blank")
-    with pytest.raises(ModelError, match=r"blank: the pipeline has no 'parser', only "):
+    with pytest.raises(ModelError, match=r"blank: the pipeline has no component 'parser', found "):
         parsing.load(tmp_path / "blank")
 
 

@@ -253,7 +253,7 @@ def test_columns_whose_squares_overflow_are_refused():
 
 @pytest.mark.parametrize("arguments", [{"y": [1, 2, 3]}, {"pairs": [[0, 1], [1, 2]]}])
 def test_auto_needs_two_groups(arguments):
-    with pytest.raises(ValueError, match=r"C='auto' found pairs in 1 group\(s\), expected at least 2"):
+    with pytest.raises(ValueError, match=r"C='auto' needs pairs in at least 2 groups for cross-validation, found 1"):
         RankSVM(C="auto").fit([[1.0], [2.0], [3.0]], **arguments)
 
 

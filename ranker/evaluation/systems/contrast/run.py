@@ -134,7 +134,7 @@ def _lines(dataset: Dataset, tokenizer: Tokenizer, path: Path | None) -> tuple[T
     if len(names) > 1:
         raise OptionError(
             f"--train-text is a single text, but {dataset.name} uses the tokenizers {', '.join(names)}: "
-            "choose one language pair, or one --tokenizer"
+            "use data of one language pair, or give one tokenizer with --tokenizer"
         )
     return names[0], read_lines(path)
 
