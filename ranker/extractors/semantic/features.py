@@ -29,8 +29,6 @@ from ranker.storage.row_cache import RowCache
 COLUMNS = ("precision", "recall", "f", "cosine")
 _ROUND = 400_000
 """Number of characters of texts that are encoded at once, about 4,000 sentences; a sub-word takes 1.5 kB."""
-_TOGETHER = 8
-"""Number of candidates of a source that are encoded together with the one whose evidence is requested."""
 _MATCHING = 2
 """Version of the cached columns; raise it if they change, even in their last bits."""
 STATE = {"encoder": ArrayRule("uint8", (32,))}
@@ -187,12 +185,8 @@ class Semantic(FittedExtractor):
             dataset.candidates["text"].iloc[candidate],
             *(target_texts.iloc[target] for target in targets.tolist()),
         ]
-        # those of other candidates will be asked for next: together they take half the time
-        start, stop = dataset.candidate_offsets[dataset.candidate_source[candidate] :][:2]
-        others = dataset.candidates["text"].iloc[start : min(stop, start + _TOGETHER)]
-        together = list(dict.fromkeys([*texts, *others]))
-        encoded = dict(zip(together, self._vectors(encoder, encoder.split(together)), strict=True))
-        vectors, words = [encoded[text] for text in texts], [encoder.words(text) for text in texts]
+        vectors = self._vectors(encoder, encoder.split(texts))
+        words = [encoder.words(text) for text in texts]
         evidence = {}
         for number in range(1, len(texts)):
             name = "source" if self.against == "source" else f"reference {number}"
