@@ -2,8 +2,8 @@
 
 from ranker.extractors.composed.combine import Combination as Combination
 from ranker.extractors.composed.external_scores import ExternalScores as ExternalScores
+from ranker.extractors.edit.per import PositionIndependentErrorRate as PositionIndependentErrorRate
 from ranker.extractors.edit.ter import TranslationEditRate as TranslationEditRate
-from ranker.extractors.edit.wer import PositionIndependentErrorRate as PositionIndependentErrorRate
 from ranker.extractors.edit.wer import WordErrorRate as WordErrorRate
 from ranker.extractors.meteor.metric import Meteor as Meteor
 from ranker.extractors.ngram.bleu import Bleu as Bleu

@@ -17,8 +17,8 @@ from ranker.arrays import offsets_of, pairs_in_blocks
 from ranker.corpora.judgements import PreferencePairs
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.evaluation.correlation.pair_counts import count_pairs
+from ranker.evaluation.correlation.pairwise_accuracy import pairwise_accuracy
 from ranker.evaluation.correlation.segment import tau_counts
-from ranker.evaluation.metrics.system_statistics import pairwise_accuracy
 from ranker.learning.svm.ranksvm import RankSVM
 from ranker.ranking.by_score import rank_by
 from ranker.ranks import TIE, average_ranks, group_spearman, merge_ties, sort_counting

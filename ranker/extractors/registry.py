@@ -48,7 +48,7 @@ BUILT_IN = {
     "paraphrase": "ranker.extractors.paraphrase.features:Paraphrase",
     "pef": "ranker.extractors.order.tree_metrics:Forest",
     "pef_size": "ranker.extractors.order.tree_metrics:ForestSize",
-    "per": "ranker.extractors.edit.wer:PositionIndependentErrorRate",
+    "per": "ranker.extractors.edit.per:PositionIndependentErrorRate",
     "perp": "ranker.extractors.fluency.features:Perplexity",
     "pet": "ranker.extractors.order.tree_metrics:CanonicalTree",
     "pet_arity": "ranker.extractors.order.tree_metrics:TreeArity",

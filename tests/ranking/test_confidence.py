@@ -13,7 +13,7 @@ from ranker import Ranker
 from ranker.corpora.judgements import Judged
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.calibration import Reliability
-from ranker.evaluation.correlation.pair_counts import calibrate
+from ranker.evaluation.correlation.tie_calibration import calibrate
 from ranker.ranking.confidence import JudgedPairs, fit_confidence, probability, tie_threshold
 from ranker.ranking.scorers import RankerScorer
 from tests.command_line import Command

@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.judgements import PreferencePairs
+from ranker.evaluation.correlation.pairwise_accuracy import pairwise_accuracy
 from ranker.evaluation.correlation.pearson import pearson_rows
 from ranker.evaluation.metrics.candidates import CandidateScores, LanguagePairData, standardised
 from ranker.evaluation.metrics.statistics import StatisticValues
-from ranker.evaluation.metrics.system_statistics import pairwise_accuracy
 
 _ROWS = 100
 _METRIC_PAIRS = 24

@@ -19,7 +19,6 @@ from ranker.evaluation.choices import Level
 from ranker.evaluation.correlation.pair_counts import (
     TauVariant,
     accuracy_with_ties,
-    calibrate,
     consistency_share,
     count_pairs,
     distinct,
@@ -29,6 +28,7 @@ from ranker.evaluation.correlation.pair_counts import (
 )
 from ranker.evaluation.correlation.pearson import group_pearson, moments, pearson_of_moments
 from ranker.evaluation.correlation.segment import tau_counts
+from ranker.evaluation.correlation.tie_calibration import calibrate
 from ranker.evaluation.metrics.candidates import CandidateScores, LanguagePairData
 from ranker.evaluation.metrics.result import Statistic
 from ranker.ranks import average_ranks, group_spearman, merge_ties

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from ranker.arrays import FloatArray
 from ranker.errors import DataError, counted
+from ranker.evaluation.correlation.pairwise_accuracy import limit_p_values, pairwise_accuracy, soft_accuracy
 from ranker.evaluation.correlation.pearson import pearson_rows
 from ranker.evaluation.metrics.candidates import CandidateScores, LanguagePairData
 from ranker.evaluation.metrics.statistics import Basis, Measured, StatisticSet, StatisticValues
 from ranker.evaluation.systems.human_ranking import expected_wins
-from ranker.ranks import merge_ties
 
 MOST_VALUES = 50_000_000
 """Maximum number of differences of two systems, by sources or resamples, in memory at once."""
@@ -105,35 +104,3 @@ class SystemStatistics(StatisticSet):
     def _differences(self, columns: FloatArray, start: int) -> tuple[FloatArray, FloatArray]:
         pairs = len(self.first)
         return columns[..., start : start + pairs], columns[..., start + pairs : start + 2 * pairs]
-
-
-def pairwise_accuracy(human: npt.ArrayLike, scores: npt.ArrayLike) -> FloatArray:
-    """Proportion of pairs of systems that the scores order as people do (Kocmi et al. 2021)."""
-    target, values = np.broadcast_arrays(merge_ties(human), merge_ties(scores))
-    first, second = np.triu_indices(target.shape[-1], 1)
-    by_human = np.sign(target[..., first] - target[..., second])
-    by_score = np.sign(values[..., first] - values[..., second])
-    known = ~np.isnan(by_human) & ~np.isnan(by_score)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(((by_human == by_score) & known).sum(axis=-1) / known.sum(axis=-1))
-
-
-def limit_p_values(difference: npt.ArrayLike, squares: npt.ArrayLike) -> FloatArray:
-    """One-sided p-values for one system being better, by the normal approximation to random swaps of segment scores.
-
-    Under random swaps the summed difference of two systems has mean 0 and the sum of squared differences for variance,
-    so ``p = 1 - Phi(sum d / sqrt(sum d^2))``.
-    """
-    from scipy.special import ndtr
-
-    total, variance = np.asarray(difference, dtype=np.float64), np.asarray(squares, dtype=np.float64)
-    deviation = np.sqrt(np.where(variance > 0, variance, 1.0))
-    return np.asarray(ndtr(-np.where(variance > 0, total / deviation, 0.0)))
-
-
-def soft_accuracy(human_p: npt.ArrayLike, metric_p: npt.ArrayLike) -> FloatArray:
-    """Soft pairwise accuracy (Thompson et al. 2024): 1 - mean over pairs of |p by people - p by the metric|."""
-    apart = np.abs(np.asarray(human_p, dtype=np.float64) - np.asarray(metric_p, dtype=np.float64))
-    known = ~np.isnan(apart)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(1.0 - np.where(known, apart, 0.0).sum(axis=-1) / known.sum(axis=-1))

@@ -21,8 +21,8 @@ from ranker.evaluation.correlation.pair_counts import (
     tau_b,
     tau_c,
 )
+from ranker.evaluation.correlation.pairwise_accuracy import soft_accuracy
 from ranker.evaluation.correlation.pearson import group_pearson, judged_rows
-from ranker.evaluation.metrics.system_statistics import soft_accuracy
 from ranker.ranks import group_spearman
 
 COUNTED = {"kendall-b": tau_b, "consistency": consistency_share, "accuracy": accuracy_with_ties}

@@ -9,16 +9,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ranker.errors import OptionError
-from ranker.evaluation.correlation.pair_counts import (
-    accuracy_with_ties,
-    calibrate,
-    consistency_share,
-    count_pairs,
-    tau,
-    tau_b,
-)
+from ranker.evaluation.correlation.pair_counts import accuracy_with_ties, consistency_share, count_pairs, tau, tau_b
+from ranker.evaluation.correlation.pairwise_accuracy import limit_p_values, pairwise_accuracy, soft_accuracy
 from ranker.evaluation.correlation.pearson import moments, pearson_of_moments, pearson_rows
-from ranker.evaluation.metrics.system_statistics import limit_p_values, pairwise_accuracy, soft_accuracy
+from ranker.evaluation.correlation.tie_calibration import calibrate
 from tests.effort import examples
 from tests.evaluation.correlation.plain import (
     correlate,

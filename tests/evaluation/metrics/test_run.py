@@ -11,7 +11,7 @@ from scipy import stats
 from ranker import Ranker, load_dataset, make_metric
 from ranker.corpora.dataset import concatenate
 from ranker.errors import DataError, OptionError
-from ranker.evaluation.correlation.pair_counts import calibrate
+from ranker.evaluation.correlation.tie_calibration import calibrate
 from ranker.evaluation.metrics.candidates import CandidateScores
 from ranker.evaluation.metrics.evaluation import EVALUATED, evaluate, main_scope, named_scopes, scored_by
 from ranker.evaluation.metrics.result import Comparison

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from ranker.extractors.edit import distance
 from ranker.extractors.edit.distance import edit_distance
-from ranker.extractors.edit.wer import PositionIndependentErrorRate, WordErrorRate
+from ranker.extractors.edit.per import PositionIndependentErrorRate
+from ranker.extractors.edit.wer import WordErrorRate
 from ranker.storage import kernels
 from tests.effort import THOROUGH, examples, thorough
 from tests.extractors.edit_rates import score, statistics
