@@ -380,7 +380,7 @@ def check_folder(path: Path, what: str, marks: Sequence[str]) -> None:
 
 def unwritable(path: Path, error: OSError) -> DataError:
     """Return the error for a file or directory that cannot be written."""
-    what = "it is no directory" if isinstance(error, FileExistsError) else error.strerror or error
+    what = "it is not a directory" if isinstance(error, FileExistsError) else error.strerror or error
     return DataError(f"cannot be written: {what}", file=display_name(path))
 
 

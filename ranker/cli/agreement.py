@@ -48,7 +48,7 @@ def command(
     dataset = corpora.read(to_score=False)
     if systems is not None:
         if pairs:
-            raise OptionError("--pairs: not available with --systems")
+            raise OptionError("--pairs: not available with --systems; leave out one of the two")
         _rank_systems(dataset, kind, systems, resamples, seed, form)
         return
     from ranker.corpora.judgements import resolve_kind

@@ -116,7 +116,7 @@ def command(
     if any(comparing.values()):
         for option in [option for option, value in unsuited.items() if value]:
             what = next(what for what, value in comparing.items() if value)
-            raise OptionError(f"{option}: not available with {what}")
+            raise OptionError(f"{option}: not available with {what}; leave out one of the two")
         requested = {level_of(cast("LevelName", choice.value)) for choice in level or []}
         compare(
             inputs,

@@ -76,7 +76,7 @@ class ShardOptions:
             "--given": inputs.given,
         }
         for option in [option for option, value in {**of_input, **unsuited}.items() if value]:
-            raise OptionError(f"{option}: not available for shards")
+            raise OptionError(f"{option}: not available for shards, only for whole data sets")
         if must_write and self.out is None:
             raise OptionError("the result has one file per shard: give a directory for these files (--out DIR)")
         if self.out is not None and self.out.absolute() in {Path(shard.file).parent for shard in shards.shards}:

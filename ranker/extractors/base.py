@@ -418,7 +418,7 @@ def check_new_texts(extractors: Iterable[Extractor], what: str) -> None:
     """Refuse extractors that can score only candidates of a data set; the error names the texts to score, `what`."""
     for extractor in extractors:
         if any(part.needs.known_texts for part in extractor.members):
-            raise OptionError(f"{extractor} has scores only for the candidates of a data set and cannot score {what}")
+            raise OptionError(f"{extractor} scores only candidates of a data set, not {what}: use another metric")
 
 
 def checked(extractor: Extractor, what: str, values: Any, shape: tuple[int, ...]) -> FloatArray:

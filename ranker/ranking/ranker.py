@@ -186,7 +186,7 @@ class Ranker:
             # features of what an encoder learnt from look better than those of new data ever will
             what = f"{int(known.sum()):,} of {counted(len(known), 'source')}"
             if known.all():
-                raise DataError(f"the encoder was trained on {what}; nothing is left to learn from", file=dataset.name)
+                raise DataError(f"the encoder was trained on {what}: give other data to learn from", file=dataset.name)
             notes.append(f"{what} left out: the encoder was trained on them")
             dataset = dataset.select_sources(~known)
         scored = with_given_scores(dataset, self.feature_set.members)

@@ -83,7 +83,7 @@ class TrainingTable:
             orders = bool(((group[1:] == group[:-1]) & (target[1:] != target[:-1])).any())
         if not orders:
             raise DataError(
-                f"judgements of kind {kind!r} do not order any two candidates of a source; nothing can be learnt",
+                f"judgements of kind {kind!r} do not order any two candidates of a source: give other judgements",
                 file=outputs.name,
             )
         return table

@@ -142,7 +142,7 @@ def read_model(path: str | Path) -> StoredModel:
     stored_files = _Files(path)
     files = stored_files.read(_MODEL, most=_LARGEST_TEXT)
     if _MODEL not in files:
-        raise ModelError(f"{path}: contains no {_MODEL} and is not a ranker model")
+        raise ModelError(f"{path}: contains no {_MODEL}, expected a model made by ranker train")
     try:
         document = parse_json(files[_MODEL].decode("utf-8"), _MODEL)
         model_format = document["format"]
@@ -166,7 +166,7 @@ def read_model(path: str | Path) -> StoredModel:
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
         intact = False
     if not intact:
-        raise ModelError(f"{path}: content and digest do not match: the file is damaged or was modified")
+        raise ModelError(f"{path}: content and digest do not match (damaged or modified?): copy or train it again")
     return stored
 
 
@@ -242,13 +242,13 @@ def array_of(raw: bytes) -> npt.NDArray[Any]:
         (2, 0): np.lib.format.read_array_header_2_0,
     }.get(np.lib.format.read_magic(stream))
     if read_head is None:
-        raise ValueError("npy version")
+        raise ValueError("expected npy version 1.0 or 2.0")
     try:
         shape, by_column, dtype = read_head(stream)
     except _BAD_HEADS:
         raise ValueError("head") from None
     if dtype.hasobject or dtype.kind not in "biuf" or min(shape, default=0) < 0:
-        raise ValueError("type or shape")
+        raise ValueError("expected an array of plain numbers")
     if math.prod(shape) * dtype.itemsize != len(raw) - stream.tell():
         raise ValueError("size")
     values = np.frombuffer(memoryview(raw)[stream.tell() :], dtype=dtype)
@@ -274,7 +274,7 @@ class _SizeBudget:
         self.left -= len(content)
         if self.left < 0 or len(content) > most:
             limit = min(self.most, most) >> 20
-            raise ModelError(f"{self.path}: unpacks to more than {limit} MB, more than any model of its size")
+            raise ModelError(f"{self.path}: unpacks to more than {limit} MB, the limit for its size: copy it again")
         return content
 
 

@@ -39,7 +39,7 @@ def _refuse_constant(name: str) -> NoReturn:
 def _finite(digits: str) -> float:
     value = float(digits)
     if math.isinf(value):
-        raise RefusedError(f"number {printable(digits)[:30]} is too large")
+        raise RefusedError(f"number {printable(digits)[:30]} is too large, expected a 64-bit float")
     return value
 
 
@@ -88,7 +88,7 @@ def parse_json(text: str, file: str, *, most: int = MOST_CHARACTERS) -> Any:
         raise DataError(f"not JSON as expected: {reason_of(error)}", file=file) from None
     if text[end:].strip(" \t\r\n"):
         line = text.count("\n", 0, end) + 1
-        raise DataError("not JSON: text after the end", file=file, line=line)
+        raise DataError("not JSON: text after the end of the value; remove it", file=file, line=line)
     if isinstance(value, dict | list):
         _check_depth(value, file)
     return value
@@ -102,7 +102,7 @@ def _check_depth(value: Any, file: str) -> None:
         level = [container for part in parts for container in part if isinstance(container, dict | list)]
         if not level:
             return
-    raise DataError("not JSON as expected: too deeply nested", file=file)
+    raise DataError(f"not JSON as expected: too deeply nested, expected at most {_DEEPEST} levels", file=file)
 
 
 def record(kind: type[T], fields: Mapping[str, Any]) -> T:

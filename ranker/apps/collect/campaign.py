@@ -169,7 +169,7 @@ def settings_of(connection: sqlite3.Connection) -> CampaignSettings:
     """Return the settings of an open campaign; raise `sqlite3.DatabaseError` if they are missing."""
     row = connection.execute("SELECT * FROM settings").fetchone()
     if row is None:
-        raise sqlite3.DatabaseError("its settings are missing")
+        raise sqlite3.DatabaseError("its table of settings is empty, expected one row")
     return CampaignSettings(**{**row, "show_gold": bool(row["show_gold"])})
 
 

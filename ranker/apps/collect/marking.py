@@ -105,7 +105,7 @@ def marks_in(field: str, texts: Sequence[str], settings: CampaignSettings) -> li
     """Read the marks from a form field; raise an `OptionError` for marks that the page does not offer."""
     categories = settings.category_names
     if not field:
-        raise OptionError("marking errors needs JavaScript, which this browser does not run")
+        raise OptionError("marking errors needs JavaScript: enable it in this browser, or use another browser")
     marks: Any = json.loads(field) if _FORM.fullmatch(field) else None
     if not are_marks(marks, texts, len(settings.task.severities), len(categories)):
         what = f"expected up to {MOST_MARKS} errors in the text, each with its severity"

@@ -163,12 +163,12 @@ def check_schema(connection: sqlite3.Connection) -> None:
         query = "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite^_%' ESCAPE '^'"
         expected, actual = ({tuple(row) for row in each.execute(query)} for each in (empty, connection))
     if actual != expected:
-        raise sqlite3.DatabaseError("its tables are not those of a campaign")
+        raise sqlite3.DatabaseError("expected the tables of a campaign, found others")
     for (problem,) in connection.execute("PRAGMA integrity_check(1)"):
         if problem != "ok":
             raise sqlite3.DatabaseError(problem)
     for table, row, *_ in connection.execute("PRAGMA foreign_key_check"):
-        raise sqlite3.DatabaseError(f"row {row} of table {table} refers to a row that is not there")
+        raise sqlite3.DatabaseError(f"row {row} of table {table} refers to a missing row, expected only existing rows")
 
 
 def check_rows(connection: sqlite3.Connection, settings: CampaignSettings) -> None:
@@ -206,4 +206,4 @@ def _check_marks(connection: sqlite3.Connection, settings: CampaignSettings) -> 
         query = f"SELECT {number}, {marks} AS marks, {MARKED} FROM {rows} WHERE marks IS NOT NULL"
         for row, text, *texts in connection.execute(query):
             if not are_marks(json.loads(text), texts, len(settings.task.severities), most):
-                raise sqlite3.DatabaseError(f"{what} {row} has marks that do not fit its text")
+                raise sqlite3.DatabaseError(f"{what} {row}: expected valid error marks within its text")

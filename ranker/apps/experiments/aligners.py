@@ -62,7 +62,7 @@ class Aligners:
         """Parse options: each file as ``[de-en=]FILE``, each bitext as two paths, also with ``de-en=``."""
         if len(bitexts) % 2:
             raise OptionError(
-                f"--bitext: found an odd number of files, {len(bitexts)}; expected two for each language pair, as "
+                f"--bitext: found an odd number of files, {len(bitexts)}; expected two for each language pair, as in "
                 "--bitext de-en=europarl.de europarl.en"
             )
         found_files: dict[str, Path] = {}

@@ -52,7 +52,7 @@ def from_dataset(dataset: Dataset, options: FeatureOptions | None = None) -> Sel
     outputs = dataset.select_candidates(~dataset.is_reference)
     source = np.unique(outputs.candidate_source)
     if not len(source):
-        raise DataError("contains no system outputs", file=dataset.name)
+        raise DataError("contains no system outputs, expected at least one", file=dataset.name)
     sentence = np.searchsorted(source, outputs.candidate_source)
     texts = [_one_line(text) for text in outputs.candidates["text"].tolist()]
     plain = from_columns(dataset.name, sentence, texts, np.zeros((len(texts), 0)), ())

@@ -105,13 +105,13 @@ class _Budget:
     def take(self, size: int) -> None:
         """Count an entry of the given size before it is read; raise an error if a limit is exceeded."""
         if size < 0:
-            raise ValueError("negative size")
+            raise ValueError("an entry has a negative size")
         self.size -= size
         self.entries -= 1
         if self.size < 0:
-            raise _RefusedError("unpacks to far more than its size")
+            raise _RefusedError(f"unpacks to more than {_RATIO} times its size, expected less")
         if self.entries < 0:
-            raise _RefusedError(f"has more than {_MOST_ENTRIES:,} entries")
+            raise _RefusedError(f"has too many entries, expected at most {_MOST_ENTRIES:,}")
 
 
 def _tar_entries(archive: Path, budget: _Budget) -> Iterator[_Entry]:
@@ -123,7 +123,7 @@ def _tar_entries(archive: Path, budget: _Budget) -> Iterator[_Entry]:
             entry = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
             if entry.type in (*_PAX, _PAX_FOR_ALL, _LONG_NAME, _LONG_LINK):
                 if entry.size > _LONGEST_HEADER:
-                    raise ValueError("a header is too long")
+                    raise ValueError(f"a header has {entry.size:,} bytes, expected at most {_LONGEST_HEADER:,}")
                 budget.take(entry.size)
                 header |= _header_of(entry.type, b"".join(_content(stream, entry.size)))
                 continue
@@ -147,7 +147,7 @@ def _content(stream: IO[bytes], size: int) -> Iterator[bytes]:
     while left:
         block = stream.read(min(left, _BLOCK))
         if not block:
-            raise EOFError("it ends early")
+            raise EOFError("it ends in the middle of an entry")
         left -= len(block)
         yield block
     stream.read(-size % tarfile.BLOCKSIZE)
@@ -178,7 +178,7 @@ class _Bounded(io.BufferedReader):
     def read(self, size: int | None = -1) -> bytes:
         """Read `size` bytes; raise a ValueError if that is longer than any allowed list of entries."""
         if size is not None and size > _LONGEST_LIST:
-            raise ValueError("its list of entries is too long")
+            raise ValueError(f"its list of entries has {size:,} bytes, expected at most {_LONGEST_LIST:,}")
         return super().read(size)
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:

@@ -257,7 +257,7 @@ def _of_pearmut(
             if not is_answer and system not in item.tgt:
                 continue
             if system not in item.tgt:
-                raise TypeError(f"found a score of system {system!r}, of which the item has no translation")
+                raise TypeError(f"found a score of system {system!r} without its translation: export the task again")
             text = item.tgt[system]
             row = {"source": item.src, "reference": item.ref, "seg_id": item.item_id}
             row |= {"system": system, "text": text, "judge": entry.user_id}

@@ -129,7 +129,7 @@ def from_columns(
         index = pc.index(pc.match_substring(encoded.dictionary, bad_text), True).as_py()
         if index >= 0:
             raise DataError(
-                f"text {shown(encoded.dictionary[index].as_py())}: an n-best list cannot contain {bad_text!r}",
+                f"text {shown(encoded.dictionary[index].as_py())}: replace {bad_text!r}, not allowed in n-best lists",
                 file=name,
             )
     return NBestList(

@@ -98,7 +98,7 @@ def _answered(answer: Any, **more: Any) -> Fields:
     taken = typed(answer, _Answer)
     texts = taken.texts()
     if not texts:
-        raise TypeError("no text among the answers")
+        raise TypeError("found no answer with text, expected at least one")
     # the outputs of one source by one model are numbered; one output is that of the model
     candidates = {taken.model: texts[0]} if taken.model and len(texts) == 1 else texts
     return {"source": "", "candidates": candidates, **more}

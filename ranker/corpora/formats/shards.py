@@ -112,7 +112,7 @@ def matching(pattern: str) -> list[str]:
     files = sorted(glob.glob(pattern))  # noqa: PTH207 - the pattern may have an absolute part
     files = [file for file in files if not file.removesuffix(".gz").endswith(".pairs.tsv")]
     if not files:
-        raise DataError("no file matches this pattern", file=display_name(pattern))
+        raise DataError("no file matches this pattern, expected at least one", file=display_name(pattern))
     return files
 
 

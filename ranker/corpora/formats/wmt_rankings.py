@@ -90,7 +90,7 @@ def _ranking(row: Mapping[str, str], columns: Sequence[tuple[str, str]], file: s
             what = f"{rank}: expected a whole number from 1, or {_BLANK} for none, found {shown(value)}"
             raise DataError(what, file=file, line=line)
         if not row[system].strip():
-            raise DataError(f"{system}: expected the system with rank {value}, found ''", file=file, line=line)
+            raise DataError(f"{system}: expected a system name for rank {value}, found ''", file=file, line=line)
         ranked.append((row[system].strip(), int(value)))
     return Ranking(
         line,

@@ -311,7 +311,7 @@ class Comparison(TableResult):
         names, statistics, scopes = ({getattr(item, key) for item in part} for part, key in parts)
         unique = [len(names), len(statistics), len(scopes)] == [len(part) for part, _ in parts]
         if not (unique and statistics and scopes):
-            raise ValueError("metrics, statistics or scopes are missing or duplicated")
+            raise ValueError("metrics, statistics or scopes are missing or duplicated, expected each once")
         figures: list[Cell | PairwiseTests] = [*self.cells, *self.pairwise_tests]
         known = all(figure.statistic in statistics and figure.scope in scopes for figure in figures)
         if not (known and all(cell.metric in names for cell in self.cells)):

@@ -179,13 +179,13 @@ class Paraphrase(Extractor):
         try:
             text = arrays["words"].tobytes().decode("utf-8", "surrogatepass")
         except UnicodeDecodeError:
-            raise ModelError(f"{self}: its words are not UTF-8; the file is damaged or was modified") from None
+            raise ModelError(f"{self}: its words are not UTF-8; copy or train the model again") from None
         words = text.split("\n") if text else []
         table = Substitutions(arrays["first"], arrays["second"], arrays["similarity"])
         pairs = table.first.astype(np.int64) << 32 | table.second
         sound = len(words) == sizes["words"] and bool((arrays["texts"] <= arrays["total"][0]).all())
         if not sound or (pairs[1:] <= pairs[:-1]).any():
-            raise ModelError(f"{self}: its words do not match its table; the file is damaged or was modified")
+            raise ModelError(f"{self}: its words and similarities do not match; copy or train the model again")
         return self._knowing(LearntSubstitutions(words, arrays["texts"], int(arrays["total"][0]), table))
 
     def transform(self, dataset: Dataset) -> FloatArray:

@@ -99,7 +99,7 @@ class AlignmentModel:
             numbers = [_numbers(words, known) for words, known in zip((source, target), own, strict=True)]
             twins = _numbers(source, target)
         else:
-            raise ModelError("this aligner was trained on word ids only and cannot align words")
+            raise ModelError("this aligner was trained on word ids only and cannot align words: give word ids")
         for ids, count in zip(numbers, met, strict=True):
             ids[(ids >= 0) & (count[ids] == 0)] = -1
         return KnownWords(numbers[0], numbers[1], twins)

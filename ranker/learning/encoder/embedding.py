@@ -102,7 +102,7 @@ class Encoder:
             raise ModelError(f"{files.directory}: not a text encoder: its tokenizer has no sub-word for the letter a")
         self._before, self._after = self._probe[: inner[0]], self._probe[inner[-1] + 1 :]
         if len(self._probe) > _LONGEST_PROBE:
-            raise ModelError(f"{files.directory}: not a text encoder: {len(self._probe):,} sub-words for the letter a")
+            raise ModelError(f"{files.directory}: not a text encoder: the letter a has {len(self._probe):,} sub-words")
 
     @functools.cached_property
     def _network(self) -> Network:
@@ -133,7 +133,7 @@ class Encoder:
                         f"numbers of shape {(*ids.shape, width or 'width')}"
                     )
                 if not np.isfinite(values).all():
-                    raise ValueError("its network returns NaN or infinity")
+                    raise ValueError("its network returns NaN or infinity, expected finite numbers")
         layer_vectors, last = (np.asarray(values, dtype=np.float32) for values in outputs)
         return layer_vectors, last
 

@@ -87,7 +87,7 @@ class EncoderFiles:
             # more than the file holds is refused only by a map of it
             keys = np.array(np.load(path, mmap_mode="r", allow_pickle=False))
         if keys.dtype != np.uint32 or keys.ndim != 1:
-            raise damaged(self, ValueError(f"{SOURCES} holds {keys.dtype} of {keys.ndim} dimensions"))
+            raise damaged(self, ValueError(f"{SOURCES}: {keys.dtype} of {keys.ndim} dimensions, expected uint32 of 1"))
         return keys
 
     @functools.cached_property
@@ -232,7 +232,7 @@ def _json(directory: Path, name: str, *, required: bool = True) -> dict[str, Any
     except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{directory}: {name} cannot be read: {str(error).splitlines()[0]}") from None
     if not isinstance(value, dict):
-        raise ModelError(f"{directory}: {name} is not a JSON object")
+        raise ModelError(f"{directory}: {name} is not a JSON object: copy the encoder again")
     return value
 
 

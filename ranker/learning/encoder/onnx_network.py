@@ -95,9 +95,9 @@ class OnnxNetwork:
             return list(self._session.run(wanted, inputs, options))
         except Exception as error:
             if options.terminate:
-                raise ValueError(f"its network takes more than {seconds:g} seconds for a batch") from None
+                raise ValueError(f"its network takes over {seconds:g} s per batch: use a smaller encoder") from None
             if "Available memory" in str(error):
-                raise ValueError(f"its network takes more than {self._most >> 20:,} MB of memory") from None
+                raise ValueError(f"its network takes over {self._most >> 20:,} MB: use a smaller encoder") from None
             raise
         finally:
             timer.cancel()

@@ -100,7 +100,7 @@ def checked_config(directory: Path) -> Mapping[str, Any]:
     try:
         raw = Config().from_disk(directory / _CONFIG, interpolate=False)
         if sum(_references(raw)) > _MOST_REFERENCES:
-            raise ValueError(f"more than {_MOST_REFERENCES} references to other sections")
+            raise ValueError(f"found more than {_MOST_REFERENCES} references to other sections, expected fewer")
         whole = raw.interpolate()
         config = {part: dict(whole[part]) for part in ("nlp", "components")}
         language = config["nlp"]["lang"]

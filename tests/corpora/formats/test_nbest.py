@@ -131,8 +131,8 @@ def test_alignments_are_written_with_and_without_scores(tmp_path):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"texts": ["a ||| b", "c"]}, "cannot contain '|||'"),
-        ({"texts": ["a\nb", "c"]}, "cannot contain '\\n'"),
+        ({"texts": ["a ||| b", "c"]}, "replace '|||', not allowed"),
+        ({"texts": ["a\nb", "c"]}, "replace '\\n', not allowed"),
         ({"sentence": [1, 0]}, "numbers are negative or decrease"),
         ({"sentence": [-1, 0]}, "expected ascending numbers from 0"),
         ({"features": [[1.0], [np.nan]]}, "feature LM0 of hypothesis 2 is nan"),

@@ -191,7 +191,7 @@ ENTRY = {"user_id": "u", "item": [{"src": "s", "tgt": {"B": "t"}}]}
             [{"data": {"text": "x"}, "annotations": [label_studio(1, "rating", 3)]}],
             "export of Label Studio: .*got 'int'.*value",
         ),
-        ({"c": [{**ENTRY, "annotation": [{"A": {"score": 3}}]}]}, "export of Pearmut: .*'A', of which the item has no"),
+        ({"c": [{**ENTRY, "annotation": [{"A": {"score": 3}}]}]}, "export of Pearmut: .*'A' without its translation"),
         ({"c": [{**ENTRY, "annotation": [[1]]}]}, "export of Pearmut: .*got 'array'.*annotation"),
     ],
 )

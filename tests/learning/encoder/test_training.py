@@ -209,7 +209,7 @@ def test_a_ranker_does_not_learn_from_the_sources_that_its_encoder_saw(start, ju
     assert ranker.training_notes[0] == f"{seen} of 60 sources left out: the encoder was trained on them"
     assert ranker.learnt_from(judged).all()
     train([judged], start, tmp_path, kind="fluency", settings=SETTINGS)
-    with pytest.raises(DataError, match="the encoder was trained on 60 of 60 sources; nothing is left to learn from"):
+    with pytest.raises(DataError, match="the encoder was trained on 60 of 60 sources: give other data"):
         Ranker(features, kind="fluency").fit(judged)
     np.save(tmp_path / "sources.npy", np.zeros(3))
     with pytest.raises(ModelError, match=r"the encoder cannot be loaded: sources\.npy holds float64 of 1 dimensions"):
