@@ -28,7 +28,7 @@ def offsets_of(lengths: npt.ArrayLike) -> Int64Array:
 
 
 def take_rows(offsets: Int64Array, rows: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return the positions of the values of `rows`, row after row, and the offsets of the rows among the positions."""
+    """Return the positions of all values in `rows`, row by row, and the offset of each row in this result."""
     lengths = np.diff(offsets)[rows]
     taken = offsets_of(lengths)
     return np.repeat(offsets[rows] - taken[:-1], lengths) + np.arange(taken[-1]), taken

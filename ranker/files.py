@@ -144,7 +144,7 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def document_kind(name: str, raw: bytes = b"") -> _Document | None:
-    """Return the unsupported type of document that a file's name or first bytes show it to be, or None."""
+    """Return the unsupported document type that a file's name or first bytes indicate, or None."""
     ending = name.lower().removesuffix(".gz").rpartition(".")[2]
     if (named := next((kind for kind in _DOCUMENTS.values() if ending in kind.endings), None)) is not None:
         return named
@@ -360,7 +360,7 @@ def check_target(path: str | Path) -> None:
 
 
 def _is_database(path: Path) -> bool:
-    """True if a file is an SQLite database; not for a process that has the database open (see `collect.campaign`)."""
+    """True if a file is an SQLite database; never call this for a database that the process has open."""
     with suppress(OSError), path.open("rb") as file:
         return file.read(len(_DATABASE)) == _DATABASE
     return False

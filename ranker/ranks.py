@@ -97,7 +97,7 @@ def sort_counting(values: Numbers, spare: Numbers) -> int:
 
 @kernel
 def _ties(before: float, value: float, tie: float) -> bool:
-    """True if `value` ties with the next lower one, `before`; infinite values tie if equal."""
+    """True if `value` ties with the next lower value, `before`; infinite values tie if equal."""
     return value - before <= tie or value == before
 
 

@@ -33,7 +33,7 @@ def copies(texts: PairedTexts) -> Iterator[tuple[int, str]]:
 
 
 def mixed(texts: PairedTexts, least: float = _SHARE) -> Iterator[tuple[int, str]]:
-    """Yield the outputs in which a run of words, at least the share `least`, is copied but should be translated."""
+    """Yield the outputs of which at least the share `least` is one run of copied words that should be translated."""
     starts, lengths, rows = texts.copied_runs
     size = np.diff(texts.words[1])
     long = (

@@ -61,7 +61,7 @@ def certain(missing: list[str], extra: list[str], language: str) -> bool:
 
 @functools.lru_cache(maxsize=100_000)
 def in_words(text: str, language: str) -> frozenset[str]:
-    """Return the numbers that a text may contain in words: Chinese numerals, and small numbers of a language."""
+    """Return the numbers that a text may spell out: as Chinese numerals, or as words for small numbers."""
     found = set()
     for numeral in _HAN.findall(text):
         if all(character in _HAN_DIGITS for character in numeral):

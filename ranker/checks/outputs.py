@@ -158,7 +158,7 @@ def _letters(texts: pa.ChunkedArray, ignored: str, ignored_syllables: str) -> In
 
 
 def _other_words(texts: PairedTexts, code: str, rows: Int64Array) -> Failures:
-    """Yield the outputs that have many frequent words of another language and few of the language expected."""
+    """Yield the outputs that have many frequent words of another language and few of the expected language."""
     looked_at = np.zeros(len(texts.words[1]) - 1, dtype=bool)
     of_references = len(texts.own) + len(texts.sources) + np.arange(len(texts.references))
     looked_at[rows] = looked_at[of_references] = True

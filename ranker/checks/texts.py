@@ -114,7 +114,7 @@ class Texts:
 
     @functools.cached_property
     def copied_runs(self) -> tuple[Int64Array, Int64Array, Int64Array]:
-        """Runs of words copied by candidates from their source: index of the first in `words`, length, candidate."""
+        """Runs of words copied by candidates from their source: first word (index in `words`), length, candidate."""
         codes = self.words[0].astype(np.uint64)
         of_source, own, owner = self._source_words
         between = slice(len(own), len(own) + len(of_source))

@@ -83,7 +83,7 @@ class Dataset:
         return len(self.candidates)
 
     def __repr__(self) -> str:
-        """Return the name and the sizes of the tables."""
+        """Return the data set's name and the sizes of its tables."""
         tables = [name for name in SCHEMA if name != "errors" or len(self.errors)]
         sizes = ", ".join(counted(len(getattr(self, name)), name.removesuffix("s")) for name in tables)
         return f"<Dataset {self.name}: {sizes}>"

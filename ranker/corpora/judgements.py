@@ -148,7 +148,7 @@ def _by_sign(dataset: Dataset, wanted: Kind, learnt: Sequence[str]) -> str:
 
 @view
 def _note_once(dataset: Dataset, note: str) -> None:
-    """Log a note on `dataset`; a repeated call with the same note has a cached result and logs nothing."""
+    """Log a note on `dataset` the first time; later calls with the same note do nothing."""
     log_note(note, dataset.name)
 
 
@@ -181,7 +181,7 @@ def _automatic(dataset: Dataset, available: Sequence[str], learnt: Sequence[str]
 
 
 def use_of_errors(dataset: Dataset) -> str:
-    """Return advice on the use of marked errors to end a message on missing judgements; empty if it does not apply."""
+    """Return advice to use marked errors, for the end of a message on missing judgements; empty without such errors."""
     marked = int((dataset.errors["severity"] != NO_ERROR).sum())
     if not marked or kinds(dataset):
         return ""

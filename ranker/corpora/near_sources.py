@@ -44,7 +44,7 @@ def near_duplicate_sources(dataset: Dataset) -> list[tuple[int, int]]:
 
 
 def near_sources_note(dataset: Dataset, lines: Sequence[int | None] = (), unit: str = "source") -> str | None:
-    """Return a one-line note on any `near_duplicate_sources`, or None; `lines` has each source's line in its file."""
+    """Return a one-line note on near-duplicate sources, or None; `lines` has each source's line in its file."""
     pairs = near_duplicate_sources(dataset)
     if not pairs:
         return None

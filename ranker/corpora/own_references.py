@@ -88,7 +88,7 @@ def references_among_candidates(dataset: Dataset) -> tuple[Dataset, Int64Array]:
 
 
 def scored_apart(dataset: Dataset) -> tuple[Int64Array, Int64Array]:
-    """Return the rows of candidates that are one of several references of their source, and of those references."""
+    """Return the candidates that are one of several references of their source, and the reference equal to each."""
     own = own_references(dataset)
     rows = np.flatnonzero((own >= 0) & (np.diff(dataset.reference_offsets) > 1)[dataset.candidate_source])
     return rows, own[rows]

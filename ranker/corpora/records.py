@@ -45,7 +45,7 @@ def shown(value: object) -> str:
 
 
 def joined_texts(value: Any) -> str | None:
-    """Return a string itself, the last message of a list, or other lists of texts as lines; None for other values."""
+    """Return a string as it is, the last of a list of messages, or a list of texts joined as lines; otherwise None."""
     if isinstance(value, list) and value and isinstance(value[-1], dict) and "content" in value[-1]:
         value = value[-1]["content"]
     if isinstance(value, list):

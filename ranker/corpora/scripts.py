@@ -72,7 +72,7 @@ def sampled(references: Int64Array) -> Int64Array:
 
 @view
 def reference_scripts(dataset: Dataset) -> dict[LanguagePair, str | None]:
-    """Apply `language_of` to the references of each language pair, or to candidates if there are no references."""
+    """Identify each language pair's target language by the script of references or, if there are none, candidates."""
     table, source = dataset.references, dataset.references["source"].to_numpy()
     if not len(table):
         table, source = dataset.candidates, dataset.candidate_source[:_CANDIDATES_LOOKED_AT]

@@ -34,7 +34,7 @@ def select_language_pairs(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
 
 
 def of_language_pairs(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
-    """Select the `wanted` language pairs (all if empty), after setting the wanted one in data without any."""
+    """Select the `wanted` language pairs (all if empty); data without language pairs are given the only wanted one."""
     return select_language_pairs(with_language_pair(dataset, wanted), wanted) if wanted else dataset
 
 

@@ -52,7 +52,7 @@ def plain_severity(name: str) -> str:
 def checked_weight(
     severity: str, category: str, weights: Mapping[str, float], file: str, line: int | None = None
 ) -> float:
-    """Return `weight_of` the marked error; refuse an unknown severity, with advice on giving it a weight."""
+    """Return the weight of a marked error; refuse an unknown severity, with advice on giving it a weight."""
     weight = weight_of(severity, category, weights)
     if weight is None:
         known = ", ".join(key for key in weights if key and ":" not in key)
@@ -119,7 +119,7 @@ def penalties(errors: pd.DataFrame, weights: Mapping[str, float] | None = None, 
     count = np.bincount(of_rater, minlength=len(candidates)).astype(np.float64)
 
     def mean(summed: npt.NDArray[Any]) -> FloatArray:
-        """Return the mean over each candidate's raters of their total weights; `summed` is by rater and part."""
+        """Return each candidate's mean penalty over raters, from the weights `summed` per rater and kind of error."""
         by_rater = np.bincount(of_cell, summed, len(rater_keys))
         return np.bincount(of_rater, by_rater, len(candidates)) / count
 

@@ -121,7 +121,7 @@ class Extractor(ABC):
 
     @property
     def pretraining_sources(self) -> UInt32Array | None:
-        """`short_keys` of judged sources that a pre-trained resource learnt from, on which columns look too good."""
+        """Hashes (`short_keys`) of judged sources in pre-training data, on which columns look better than they are."""
         return None
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
@@ -350,7 +350,7 @@ class Metric(FittedExtractor):
         return tokenizer_note(dataset, self.tokenizer)
 
     def resolved(self, dataset: Dataset) -> Self:
-        """Return this metric with ``auto`` replaced by the tokenizer for `dataset`, if one serves all its languages."""
+        """Return this metric with ``auto`` replaced by the tokenizer for `dataset`, if all its languages share one."""
         names, _ = language_tokenizers(dataset)
         made: Any = self
         fields = {field.name for field in dataclasses.fields(made)}

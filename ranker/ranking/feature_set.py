@@ -127,12 +127,12 @@ class FeatureSet:
 
     @property
     def names_files(self) -> bool:
-        """True if an extractor names a score file; a model must not, because it contains only the names of scores."""
+        """True if an extractor reads scores from a named file; no extractor of a model may do so."""
         return any(given_files(self.members).values())
 
     @property
     def pretraining_sources(self) -> UInt32Array:
-        """The `short_keys` of the judged sources on which extractors, such as encoders, were pre-trained."""
+        """Hashes (`short_keys`) of the judged sources on which extractors, such as encoders, were pre-trained."""
         keys = (part.pretraining_sources for part in self.members)
         return np.unique(np.concatenate([np.zeros(0, np.uint32), *(each for each in keys if each is not None)]))
 
@@ -172,7 +172,7 @@ class FeatureSet:
         return {name: state for name, state in states.items() if state}
 
     def with_states(self, states: Mapping[str, Mapping[str, npt.NDArray[Any]]]) -> FeatureSet:
-        """Return the feature set with learnt arrays in the form that the method `states` returns."""
+        """Return the feature set with the learnt arrays `states`, in the form that the method `states` returns."""
         return FeatureSet(
             tuple(
                 extractor.with_state(states[f"extractor{index}"]) if f"extractor{index}" in states else extractor
@@ -297,14 +297,14 @@ class FeatureSet:
 
 
 def context_for(extractor: Extractor, dataset: Dataset) -> tuple[Dataset, BoolArray | slice]:
-    """Return `dataset`, or its context if `extractor` compares candidates, and the rows of `dataset` in it."""
+    """Return `dataset` or, for an extractor that compares candidates, its context; and the rows of `dataset` there."""
     if dataset.context is dataset or not extractor.needs.other_candidates:
         return dataset, slice(None)
     return dataset.context, dataset.context_rows
 
 
 def _own_columns(extractor: Extractor, dataset: Dataset, ready: FloatArray | None = None) -> FloatArray:
-    """Return columns (`ready` or computed), 0 where references are lacking, leave-one-out for reference candidates."""
+    """Return columns, `ready` or computed: 0 without references, leave-one-out where a candidate is a reference."""
     if not extractor.needs.references:
         return _columns(extractor, dataset) if ready is None else ready
     has_reference = np.diff(dataset.reference_offsets) > 0

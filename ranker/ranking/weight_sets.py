@@ -86,7 +86,7 @@ def usable_sets(extractors: Sequence[Extractor], *, by_language: bool = False) -
 
 @dataclass(frozen=True, eq=False)
 class WeightSets:
-    """Weights of the same columns: one set for all extractors, and one for each selection that a source may allow."""
+    """Weights of the same columns: one set for all extractors, and one for each subset that a source may allow."""
 
     extractors: tuple[Extractor, ...]
     used: BoolArray
@@ -192,7 +192,7 @@ class WeightSets:
         return np.asarray(np.where(place[:, np.newaxis] == NONE, 0.0, self.weights[place]))
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return a one-line note on sources not scored by all extractors, with the reasons; None for no such source."""
+        """Return a one-line note on sources not scored by all extractors, with the reasons, or None."""
         scorable = _scored(dataset)
         place = np.where(scorable, self.choose(dataset), 0)
         inputs = available_inputs(dataset)

@@ -247,7 +247,7 @@ def _unmarked(sentence: str) -> str:
 
 
 def tokenize_international(sentences: Sequence[str]) -> list[list[str]]:
-    """Split off symbols, and punctuation not beside a number, as NIST's ``mteval-v14 --international-tokenization``."""
+    """Split off symbols, and punctuation not next to a number, as in ``mteval-v14 --international-tokenization``."""
     joined = "\n".join(sentence.replace("\n", " ").rstrip() for sentence in sentences)
     kinds: dict[str, list[str]] = {"N": [], "P": [], "S": []}
     for character in sorted(set(joined)):

@@ -88,7 +88,7 @@ def person_of(connection: sqlite3.Connection, token: str, role: str | None = Non
 
 
 def form_key(token: str) -> str:
-    """Return the secret in the forms that a token's holder is shown, which other sites cannot know."""
+    """Return the secret, unknown to other sites, that is put into the forms shown to a token's holder."""
     return hmac.new(token.encode(), b"form", hashlib.sha256).hexdigest()[:32]
 
 

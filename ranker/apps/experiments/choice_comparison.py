@@ -52,7 +52,7 @@ def standardised(scored: Mapping[str, Metric | Scorer], values: FloatArray) -> F
 
 @dataclass(frozen=True)
 class Preference:
-    """Numbers of sources for which two choices are different, were judged, and the first was preferred."""
+    """Numbers of sources: with two different choices, with a judgement of both, and with the first choice preferred."""
 
     different: int = 0
     judged: int = 0

@@ -135,7 +135,7 @@ class TuningRun:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Results of tuning one language pair to every metric; scores have shape (tuned to, scored by, runs)."""
+    """Results of tuning one language pair to every metric; axes of scores: tuning metric, scoring metric, run."""
 
     pair: TuningPair
     runs: list[list[TuningRun]]
@@ -220,7 +220,7 @@ def tune(pair: TuningPair, metric: Metric | Scorer, settings: Settings, run: int
 
 
 def equal_weights(pair: TuningPair) -> FloatArray:
-    """Return equal weights, with which tuning begins, shape (columns,)."""
+    """Return the equal weights from which tuning starts, shape (columns,)."""
     columns = pair.nbest.features.shape[1]
     return np.full(columns, 1.0 / columns)
 

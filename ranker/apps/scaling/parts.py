@@ -39,7 +39,7 @@ _one_at_a_time = threading.Lock()
 
 @dataclass(frozen=True)
 class ShardResult:
-    """Result for one shard: its table and number of rows, or the problem; `reused` if an earlier run made the table."""
+    """Result for one shard: its table and number of rows, or an error; `reused` if an earlier run made the table."""
 
     number: int
     shard: str
@@ -82,7 +82,7 @@ def process(
 def finish_part(
     shards: Shards, make: Make, signature: str, folder: Path, threads: int | None, number: int
 ) -> ShardResult:
-    """Make the table of one shard unless it exists; return a problem of this shard, but raise other errors."""
+    """Make the table of one shard unless it exists; an error in this shard is returned, any other error raised."""
     with _one_at_a_time:
         if threads is not None:
             set_jobs(threads)

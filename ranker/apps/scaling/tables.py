@@ -93,7 +93,7 @@ class NamedScorers:
         return "\n".join([*map(result_head, self.scorers()), f"references={self.references}", f"checks={self.checks}"])
 
     def prepared(self, part: Dataset) -> tuple[Dataset, str | None]:
-        """Return a shard ready for scoring, and a note; refuse it if a model needs a language that a source lacks."""
+        """Return a shard ready for scoring, and a note; refuse a source without a language if the model needs one."""
         part, about = without_only_references(part if self.references else without_references(part))
         unknown = np.flatnonzero(target_languages(part) == "")
         for scorer in self.scorers() if len(unknown) else ():

@@ -19,7 +19,7 @@ from ranker.storage.kernels import kernel
 
 @kernel(elements=0)
 def project(features: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return ``features @ weights``; unlike BLAS, it sums every row in the same order on every machine."""
+    """Return ``features @ weights`` with every row summed in the same order on every machine, unlike in BLAS."""
     result = np.empty(len(features))
     for row in range(len(features)):
         total = 0.0
@@ -71,7 +71,7 @@ def best_two_of_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
 
 @kernel(elements=0)
 def lone_rows(values: FloatArray, offsets: Int64Array) -> tuple[bool, Int64Array]:
-    """True if every block has only zeros and at most one positive value; and each block's row of that value, or -1."""
+    """True if each block is 0 except for at most one positive value; and the row of this value in each block, or -1."""
     result = np.full(len(offsets) - 1, -1, dtype=np.int64)
     for block in range(len(offsets) - 1):
         for row in range(offsets[block], offsets[block + 1]):
@@ -96,7 +96,7 @@ def order_in_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
 def _envelopes(
     intercept: FloatArray, slope: FloatArray, order: Int64Array, offsets: Int64Array
 ) -> tuple[Int64Array, FloatArray, Int64Array]:
-    """Return rows and start steps of each block's upper envelope, stored from the block's offset, and their number."""
+    """Return each block's upper envelope: its rows and start steps, stored from the block's offset, and its size."""
     rows = np.empty(len(order), dtype=np.int64)
     starts = np.empty(len(order))
     sizes = np.zeros(len(offsets) - 1, dtype=np.int64)

@@ -65,7 +65,7 @@ def without_outputs(dataset: Dataset) -> Dataset:
 
 
 def check_sentences(nbest: NBestList, references: Dataset) -> None:
-    """Refuse an n-best list that has no hypothesis for a sentence, or one for a sentence beyond the references."""
+    """Refuse an n-best list that lacks hypotheses for a sentence, or has hypotheses beyond the last sentence."""
     sentences = len(references.sources)
     if len(nbest) and nbest.sentence[-1] >= sentences:
         raise DataError(
@@ -83,7 +83,7 @@ def check_sentences(nbest: NBestList, references: Dataset) -> None:
 
 
 def distinct_hypotheses(nbest: NBestList) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """Return the first hypothesis of each distinct (sentence, text), all hypotheses' indices among these, and keys."""
+    """Return each distinct (sentence, text)'s first hypothesis, each hypothesis's index into these, and sorted keys."""
     keys = (nbest.sentence << _BITS) | nbest.text
     key, first, row = np.unique(keys, return_index=True, return_inverse=True)
     return first.astype(np.int64), row.astype(np.int64), key
@@ -143,7 +143,7 @@ class StatisticsTable:
         self._rows: Int64Array = np.zeros(0, dtype=np.int64)
 
     def rows(self, nbest: NBestList) -> Int64Array:
-        """Return each hypothesis's row, extracting new hypotheses; `nbest` is the last list or one merged from it."""
+        """Return each hypothesis's row, adding rows for new hypotheses; `nbest` must extend the previous list."""
         check_sentences(nbest, self.references)
         first, row, key = distinct_hypotheses(nbest)
         new = ~np.isin(key, self._keys, assume_unique=True)

@@ -51,7 +51,7 @@ def sentence_scores(nbest: NBestList, references: Dataset, objective: Scorer) ->
 
 
 def sound_scores(nbest: NBestList, references: Dataset, objective: Scorer) -> FloatArray:
-    """Return `sentence_scores` in which hypotheses that are not translations do not influence the scores of others."""
+    """Return sentence scores in which hypotheses that are not translations do not influence other scores."""
     members = objective.feature_set.members
     check_new_texts(members, "hypotheses")
     check_sentences(nbest, references)
@@ -60,7 +60,7 @@ def sound_scores(nbest: NBestList, references: Dataset, objective: Scorer) -> Fl
 
 
 def outranked_hypotheses(nbest: NBestList, references: Dataset | None) -> tuple[BoolArray, str | None]:
-    """Return a mask of hypotheses that are not translations, in sentences where others are, and a note on them."""
+    """Return a mask of hypotheses that are not translations, in sentences with a hypothesis that is, and a note."""
     if references is None:
         references = references_of([""] * (int(nbest.sentence.max(initial=-1)) + 1), [], [], nbest.name)
     _, row, _ = distinct_hypotheses(nbest)
@@ -125,7 +125,7 @@ def posterior(nbest: NBestList, scores: npt.ArrayLike | None = None, scale: floa
 
 
 def without_mass(nbest: NBestList, probability: FloatArray, out: BoolArray) -> FloatArray:
-    """Set the probabilities of the hypotheses in the mask `out` to 0, and renormalise the others of each sentence."""
+    """Set the probabilities of the hypotheses in the mask `out` to 0, and renormalise the rest of each sentence."""
     left = np.where(out, 0.0, probability)
     return np.asarray(left / np.bincount(nbest.sentence, left)[nbest.sentence])
 

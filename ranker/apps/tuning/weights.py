@@ -39,7 +39,7 @@ class Weights:
         return "\n".join(["[weight]", *lines]) + "\n"
 
     def json(self, **facts: Any) -> str:
-        """Return the weights as JSON text, with `facts` about them."""
+        """Return the weights and additional `facts` as JSON text."""
         features = [{"name": name, "weights": values} for name, values in self.groups()]
         return json.dumps({"features": features, **facts}, ensure_ascii=False, indent=1) + "\n"
 
@@ -79,7 +79,7 @@ def write_weights(weights: Weights, prefix: str | Path, **facts: Any) -> list[Pa
 
 
 def read_weights(path: str | Path) -> Weights:
-    """Read weights: JSON, the section ``[weight]`` of a Moses configuration, or lines of that form alone."""
+    """Read weights from JSON, from the section ``[weight]`` of a Moses configuration, or from such lines alone."""
     text = read_text(path)
     file = display_name(path)
     groups = _from_json(text, file) if text.lstrip().startswith("{") else _from_lines(text, file)

@@ -153,7 +153,7 @@ class _Parser:
         return self.read_to
 
     def pass_over(self, start: int, end: int) -> None:
-        """Skip to `end`; remember where the first text before `start` that belongs to no segment begins."""
+        """Skip to `end`; remember the position of the first text before `start` that is outside all segments."""
         between = _OTHER_MARKUP.sub(lambda tag: " " * len(tag[0]), self.text[self.read_to : start])
         if self.stray is None and between.strip():
             self.stray = self.read_to + len(between) - len(between.lstrip())

@@ -106,7 +106,7 @@ class _Entry(msgspec.Struct):
 
 
 def exported(values: Iterable[tuple[int, Any]], file: str) -> list[tuple[int, dict[str, Any]]]:
-    """Return (line, row) for each judge and candidate or comparison in an annotation export; empty for other JSON."""
+    """Return (line, row) per judge for each candidate or comparison in an annotation export; empty for other JSON."""
     answers: list[tuple[int, dict[str, Any], bool]] = []
     scored: dict[tuple[str, ...], tuple[int, dict[str, Any], bool]] = {}
     words: dict[str, str] = {}

@@ -294,7 +294,7 @@ class RecordReader:
         raise DataError(f"{path}: expected {expected}, found {shown(actual)}", file=self.file, line=self.line)
 
     def spelling(self, fields: Mapping[str, Any], *spellings: str) -> str | None:
-        """Return the key of `fields` that is among the synonyms `spellings`, or None; refuse two that have values."""
+        """Return the key of `fields` among the synonyms `spellings`, or None; refuse two such keys with values."""
         present = [key for key in spellings if key in fields]
         filled = [key for key in present if fields[key] is not None]
         if len(filled) > 1:

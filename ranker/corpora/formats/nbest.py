@@ -54,7 +54,7 @@ class NBestList:
         return len(self.sentence)
 
     def __repr__(self) -> str:
-        """Return the name and the sizes of the list."""
+        """Return the list's name and sizes."""
         return f"<NBestList {self.name}: {len(self):,} hypotheses, {self.sentences:,} sentences, {self.described}>"
 
     @functools.cached_property

@@ -140,7 +140,7 @@ class SegmentScores:
                 raise self.error(f"{what}: expected scores of the same translations in the same order", row)
 
     def _systems(self, dataset: Dataset) -> list[str | None]:
-        """Return the name in the data set of each row's system, None for systems that the data set lacks."""
+        """Return each row's system by its name in the data set, None for systems that the data set lacks."""
         known = list(dict.fromkeys(dataset.candidates["system"].to_numpy(object)))
         by_name: dict[str | None, str | None] = {}
         for row in self.rows:
@@ -172,7 +172,7 @@ class SegmentScores:
         return [by_name[row.system] for row in self.rows]
 
     def _sources(self, dataset: Dataset, system: list[str], wanted: Sequence[str]) -> Int64Array:
-        """Return the index in the data set of each row's source, -1 for unknown segments."""
+        """Return each row's source as an index into the data set, -1 for unknown segments."""
         if self.rows[0].seg_id is None:
             return self._counted(dataset, system, wanted)
         pairs, ids = source_language_pairs(dataset), dataset.sources["seg_id"].to_numpy(object)

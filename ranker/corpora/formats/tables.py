@@ -432,7 +432,7 @@ class LongTable:
         return errors
 
     def _ratings(self, output: Int64Array, before: Int64Array, judge: Int64Array) -> dict[str, Any]:
-        """Return the columns of the table of ratings, with numbers of outputs in the column of candidates."""
+        """Return the columns of the table of ratings, in which candidates are given by the numbers of their outputs."""
         kinds = names.kinds_of([*self.columns])
         numbers = {kind: _numbers(self.columns[kind]) for kind in kinds}
         known = [*names.TEXT_COLUMNS, "reference"]

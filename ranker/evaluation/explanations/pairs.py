@@ -101,7 +101,7 @@ class PairExplanation(TableResult):
 
 
 def check_pair(dataset: Dataset, first: str, second: str, sources: Int64Array | None = None) -> Int64Array:
-    """Return `system_pair` of two different systems; raise an error if no source has translations by both."""
+    """Return the rows of each source's candidates by two different systems; raise an error if no source has both."""
     if first == second:
         raise OptionError(f"--pair: expected two different systems, found {first!r} twice")
     rows = system_pair(dataset, first, second)

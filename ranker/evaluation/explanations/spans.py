@@ -64,7 +64,7 @@ _PLAIN = ("wording", "other words")
 
 @dataclass(frozen=True)
 class Span:
-    """Characters [start, end) of a candidate that lower its score, or the part of the loss that has no such place."""
+    """Characters [start, end) of a candidate that lower its score, or the part of the loss that has no position."""
 
     start: int | None
     end: int | None

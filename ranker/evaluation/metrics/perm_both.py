@@ -77,7 +77,7 @@ def perm_both_systems(
 
 
 def _distinct_taus(language_pair: LanguagePairData) -> list[tuple[tuple[str, ...], PreferencePairs]]:
-    """Return the ids of statistics that are sums over preferences, grouping equal statistics, and the preferences."""
+    """Return groups of statistics that are sums over the same preferences: their ids, and the preferences."""
     official, primary = language_pair.pairs.get("official"), language_pair.pairs.get("primary")
     taus: list[tuple[tuple[str, ...], PreferencePairs]] = []
     if primary is not None:

@@ -237,7 +237,7 @@ def _means(name: str, members: Sequence[_ScopeValues]) -> list[_ScopeValues]:
 
 
 def _overall(results: Sequence[_ScopeValues], sets: int) -> list[_ScopeValues]:
-    """Average several data sets: their widest scopes, and their scopes into English if all have one and any differs."""
+    """Average the widest scopes of data sets, and the scopes into English if all have one and any is narrower."""
     if sets < 2:
         return []
     widest, english = [], []

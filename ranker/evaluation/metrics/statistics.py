@@ -204,7 +204,7 @@ class StatisticSet(ABC):
         """Compute statistics, shape (...), from summed `shared` columns (..., h) and the metric's `own` (..., k)."""
 
     def pooled(self, identity: str) -> int | None:
-        """Return the column of a pooled mean's sum (the next column has its count), or None if not pooled."""
+        """Return the index of the column with a pooled mean's sum, followed by its count; None if not pooled."""
         return None
 
 
@@ -242,7 +242,7 @@ class SegmentStatistics(StatisticSet):
                 self.places[selection], start = start, start + 3
 
     def pooled(self, identity: str) -> int | None:
-        """Return the column of summed rho if the statistic `identity` is pooled, else None."""
+        """Return the index of the column of summed rho if the statistic `identity` is pooled, else None."""
         return self.places.get(identity.removesuffix(".pooled")) if identity.endswith(".pooled") else None
 
     def measure(self, scored: CandidateScores) -> Measured:
@@ -288,7 +288,7 @@ class SegmentStatistics(StatisticSet):
         return np.concatenate([blocks[block] for block in self.places], axis=1), basis
 
     def values(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> StatisticValues:
-        """Compute the segment-level statistics."""
+        """Compute the segment-level statistics from summed `shared` columns and the metric's `own` columns."""
         values: StatisticValues = {}
         for block, place in self.places.items():
             if block == "segment.tau.scores":
@@ -351,7 +351,7 @@ class DocumentStatistics(StatisticSet):
         return _defined(rho), {"document.spearman": Basis(defined, self.units - defined)}
 
     def values(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> StatisticValues:
-        """Compute the document-level statistic."""
+        """Compute the document-level statistic from the metric's summed `own` columns."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return {"document.spearman": own[..., 0] / own[..., 1]}
 

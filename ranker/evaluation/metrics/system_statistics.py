@@ -89,7 +89,7 @@ class SystemStatistics(StatisticSet):
         return scored.system_score(totals.reshape(*own.shape[:-1], self.size, scored.statistics.shape[1]))
 
     def values(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> StatisticValues:
-        """Compute the system-level statistics."""
+        """Compute the system-level statistics from summed `shared` columns and the metric's `own` columns."""
         human, metric = self.human(shared), self.metric(own, scored)
         pairs = len(self.first)
         by_people = self._differences(shared, self.size**2 if self.preferences else 2 * self.size)

@@ -98,7 +98,7 @@ class ExternalScores(SentenceMean):
 
     @property
     def higher_is_better(self) -> bool:
-        """True if higher is better by option or name; False also for negated errors, whose signs are reversed first."""
+        """True if higher scores are better, by the option or the name; negated errors count as errors, so False."""
         return self.direction == "higher" if self.direction != "auto" else not lower_is_better(self.name)
 
     def check_ready(self) -> None:
@@ -197,7 +197,7 @@ def given_files(extractors: Iterable[Extractor]) -> dict[str, str | None]:
 
 
 def with_given_scores(dataset: Dataset, extractors: Iterable[Extractor], pairs: Sequence[str] = ()) -> Dataset:
-    """Return the data set, before language `pairs` are selected, with the scores that `extractors` read from files."""
+    """Add the scores that `extractors` read from files to a data set; a file may cover the language `pairs` alone."""
     in_files = {
         part._column: part for part in extractors if isinstance(part, ExternalScores) and part._scores is not None
     }

@@ -158,7 +158,7 @@ class Consensus(FittedExtractor):
 
     @property
     def pretraining_sources(self) -> UInt32Array | None:
-        """`short_keys` of the sources that the encoder was trained on, if candidates are compared by `semantic`."""
+        """Hashes (`short_keys`) of the encoder's training sources, if candidates are compared by `semantic`."""
         return self._compared.pretraining_sources
 
     def check_ready(self) -> None:

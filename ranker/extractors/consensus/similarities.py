@@ -24,7 +24,7 @@ class Similarity(Protocol):
     """A measure of similarity that compares candidates with each other."""
 
     def fit(self, texts: Dataset, rows: Int64Array) -> Similarity:
-        """Return this measure, which first learns from the candidates in `rows`, taken as references, if it has to."""
+        """Return this measure, fitted if necessary to the candidates in `rows`, which serve as references."""
 
     @property
     def compares_both(self) -> bool:

@@ -14,7 +14,7 @@ _COPY = 8
 
 
 def normalise(similarity: FloatArray, *, lower: bool = False) -> FloatArray:
-    """Return similarities, (..., n, n), averaged over both directions and divided by texts' similarities to themselves.
+    """Return similarities, (..., n, n), averaged over both directions, relative to the texts' self-similarities.
 
     Similarities that are negated error rates, `lower`, are increased by 1 first.
     """

@@ -158,7 +158,7 @@ def _realign(search: ShiftSearch) -> None:
 
 @kernel(inline="always")
 def _distance(search: ShiftSearch, words: Int32Array, worst: int) -> int:
-    """Return the edit distance of `words`, pruned as in the imitated program; one above `worst` may be too small.
+    """Return the edit distance of `words`, pruned as in the imitated program; distances above `worst` may be too small.
 
     A pruned distance is never less than the exact one, which takes less time and nearly always suffices.
     """
@@ -364,7 +364,7 @@ def shift_edits_of_pairs(
     second: Int64Array,
     limits: Limits,
 ) -> Int64Array:
-    """Return the `shift_edits` of pairs of sentences in CSR form, shape (pairs,)."""
+    """Return the number of shifts and edits of each pair of sentences in CSR form, shape (pairs,)."""
     result = np.empty(len(first), dtype=np.int64)
     for pair in range(len(first)):
         candidate = values[offsets[first[pair]] : offsets[first[pair] + 1]]

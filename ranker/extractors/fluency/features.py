@@ -213,7 +213,7 @@ class Perplexity(FittedExtractor):
         return self._left_out(learnt.source, values, batch.candidate, group)
 
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
-        """Return each reference's columns by a model without it or, with `leave_out`, any reference of its source."""
+        """Return each reference's columns by a model without the reference or, with `leave_out`, without its source."""
         if self.model is not None:
             return self.transform(others)
         batch, learnt = self._batch(dataset), self._reference_model()

@@ -41,7 +41,7 @@ _PREFERENCE = itemgetter(0, 1, 2)
 
 
 class SearchOptions(NamedTuple):
-    """Options of the search for an alignment: module weights, beam, and whether to search exactly as Meteor 1.5."""
+    """Options of the search for an alignment: module weights, beam, and whether to search as Meteor 1.5 does."""
 
     weights: FloatArray
     beam: int

@@ -36,7 +36,7 @@ class SourceOrders:
         return relative_orders(self.source_ranks, self.rank_offsets, pairs.candidate, references)
 
     def monotonicity(self, dataset: Dataset) -> dict[str, float]:
-        """Return each language pair's monotonicity: the mean d_k of its references' word orders against the source's.
+        """Return each language pair's monotonicity: the mean Kendall score d_k of references against the source order.
 
         Birch and Osborne (2011), section 3.1 and table 2, as a fraction; the lower, the more reordering. A language
         pair without references has 1.

@@ -100,7 +100,7 @@ class Semantic(FittedExtractor):
 
     @property
     def pretraining_sources(self) -> UInt32Array | None:
-        """`short_keys` of the sources of judged translations that the encoder was trained on."""
+        """Hashes (`short_keys`) of the sources of judged translations that the encoder was trained on."""
         return find(self.encoder).training_sources
 
     def note(self, dataset: Dataset) -> str | None:
@@ -235,7 +235,7 @@ class Semantic(FittedExtractor):
     def _values(
         self, encoder: Encoder, cache: RowCache, texts: list[str], codes: Int64Array, place: tuple[int, int]
     ) -> FloatArray:
-        """Return the columns for pairs of texts, `codes` of shape (pairs, 2), from the cache or computed and cached."""
+        """Return the features of text pairs, given by `codes` (pairs, 2); compute and cache any not in the cache."""
         pieces = encoder.split(texts)
         keys, different = pd.factorize(np.array(text_keys(pieces), dtype=object))
         size = len(codes)

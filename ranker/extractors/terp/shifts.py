@@ -260,7 +260,7 @@ def _compare(candidate: Int32Array, reference: Int32Array, row: int, model: Edit
 def _shift_words(
     sentences: Sentences, reference: Int32Array, model: EditModel, base: Lattice
 ) -> tuple[float, Int32Array]:
-    """Apply the best shift for as long as one pays off; return the cost of the shifts and the final word order."""
+    """Apply the best shift repeatedly while it lowers the cost; return the cost of the shifts and the word order."""
     candidate, costs = sentences.candidate, model.costs
     length, size = len(candidate), len(reference)
     trial, rest = empty_lattice(length, size), np.empty((length + 1, size + 1))
@@ -317,7 +317,7 @@ def edit_costs(
     rows: Int64Array,
     model: EditModel,
 ) -> FloatArray:
-    """Return the `edit_cost` of pairs of sentences in CSR form, shape (pairs,)."""
+    """Return the edit cost of each pair of sentences in CSR form, shape (pairs,)."""
     result = np.empty(len(first))
     for pair in range(len(first)):
         candidate = values[offsets[first[pair]] : offsets[first[pair] + 1]]

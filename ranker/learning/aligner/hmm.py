@@ -37,7 +37,7 @@ _BLOCKS = 64
 
 
 class HmmTables(NamedTuple):
-    """Parameters learnt by EM in both directions: word probabilities, and jump weights (``jumps[0]`` to the target).
+    """Parameters learnt by EM: word probabilities and jump weights, source to target (``jumps[0]``) and the reverse.
 
     ``offsets`` and ``columns`` list the target words with which each source word shares a sentence pair; ``forward`` is
     P(target word | source word) and ``backward`` P(source word | target word) for each of them.

@@ -69,7 +69,7 @@ def check_trainable(pairs: Pairs) -> None:
 
 
 def batches(pairs: Pairs) -> Iterator[tuple[int, Pairs]]:
-    """Yield batches of at most `_BATCH` cells, or of a single larger pair, each after the index of its first pair."""
+    """Yield batches of at most `_BATCH` cells, or of a single larger pair, each with the index of its first pair."""
     first, last = 0, len(pairs.cell_offsets) - 1
     while first < last:
         limit = pairs.cell_offsets[first] + _BATCH

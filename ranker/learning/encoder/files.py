@@ -79,7 +79,7 @@ class EncoderFiles:
 
     @functools.cached_property
     def training_sources(self) -> npt.NDArray[np.uint32] | None:
-        """`short_keys` of the sources on which the encoder was trained, None if unknown."""
+        """Hashes (`short_keys`) of the sources on which the encoder was trained, None if unknown."""
         path = self.directory / SOURCES
         if not path.is_file():
             return None

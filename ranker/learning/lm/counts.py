@@ -82,7 +82,7 @@ class NgramCounts:
 
 @dataclass(frozen=True)
 class TextSums:
-    """Statistics of a text: each context's total count and followers, n-grams preceded by a word, and sizes."""
+    """N-gram statistics of a text: contexts' totals and numbers of followers, a mask of preceded n-grams, and sizes."""
 
     totals: Int64Array
     followers: Int64Array

@@ -234,7 +234,7 @@ class _Descent:
         return -_solve(hessian, gradient)
 
     def without_width(self, point: _Point) -> FloatArray:
-        """Predict the minimiser of the unsmoothed hinge, assuming that the same pairs as at `point` are in the zone."""
+        """Predict the minimiser of the unsmoothed hinge, assuming that the same pairs stay in the smoothed zone."""
         steep = PairLoss(self.loss.width, self.loss.slope / REMOVAL, self.loss.cap)
         row_alpha, _ = self.pairs.alphas(point.scores, steep)
         gradient = self.gradient(point.coef, self.rows.T @ row_alpha)

@@ -257,7 +257,7 @@ class Site:
             return figures_of(connection, self.settings)
 
     async def links(self, request: Request) -> Response:
-        """Create a new link for a judge, or revoke one."""
+        """Create a new link for a judge, or revoke the judge's link."""
         token, _ = self._person(request, access.OWNER)
         fields = await self._form(request, token)
         code, days = fields.get("code", ""), 90.0
@@ -308,7 +308,7 @@ class Site:
             raise HTTPException(429)
 
     async def _form(self, request: Request, token: str) -> dict[str, str]:
-        """Read a form from a page for this token; refuse it if from another origin, too long, too slow, or invalid."""
+        """Read a form from a page for this token; refuse a form from another origin, or too long, slow or invalid."""
         origin = request.headers.get("origin")
         if origin is not None and origin.partition("://")[2] != request.headers.get("host", ""):
             raise HTTPException(403)

@@ -17,7 +17,7 @@ Score = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """Bootstrap over sources, with separate random numbers for each subject, shared by all figures of the subject."""
+    """Bootstrap over sources; figures on the same subject share random numbers, and each subject has its own."""
 
     resamples: int
     seed: int

@@ -140,7 +140,7 @@ def _lines(dataset: Dataset, tokenizer: Tokenizer, path: Path | None) -> tuple[T
 
 
 def _named(bootstrap: Bootstrap, name: str, statistics: FloatArray, score: Score) -> Bucket:
-    """Return a figure, named `name`, over all segments."""
+    """Return a bucket called `name` with a figure over all segments."""
     everything = np.zeros(len(statistics), dtype=np.int64)
     return bootstrap.of_segments("overall", statistics, score, everything, [name])[0]
 

@@ -58,7 +58,7 @@ class UnitCounts:
 
 
 def by_frequency(pair: ContrastedSystems, frequency: Int64Array) -> tuple[FloatArray, list[str]]:
-    """Return `UnitCounts.statistics` of words grouped by `frequency` (vocabulary,), and the names of the groups."""
+    """Return word counts by `frequency` (vocabulary,), in the form of `UnitCounts.statistics`, and group names."""
     segments = pair.batch.segments
     counts = UnitCounts.of(segments.values, segments.offsets, pair.sentences)
     bucket = bucket_of(frequency, FREQUENCIES)
@@ -66,7 +66,7 @@ def by_frequency(pair: ContrastedSystems, frequency: Int64Array) -> tuple[FloatA
 
 
 def by_part_of_speech(pair: ContrastedSystems, parser: str, *, lowercase: bool) -> tuple[FloatArray, list[str]]:
-    """Return `UnitCounts.statistics` of words by part of speech, as tagged by a parser, and the parts of speech.
+    """Return word counts by part of speech, in the form of `UnitCounts.statistics`, and the parts of speech.
 
     Words are those of the parser; a word is right if the reference has it with the same part of speech.
     """
