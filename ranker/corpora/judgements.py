@@ -65,7 +65,7 @@ class Kind:
         return cls(name, _DIRECTIONS[direction])
 
     def __str__(self) -> str:
-        """Return the notation that `parse` reads, without the direction if the kind is known to have it."""
+        """Return the notation that `parse` reads, without a direction that follows from the name of the kind."""
         if self.lower is None or (self.name in RATINGS and self.lower == lower_is_better(self.name)):
             return self.name
         return f"{self.name}:{'lower' if self.lower else 'higher'}"

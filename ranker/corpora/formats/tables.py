@@ -331,7 +331,7 @@ class LongTable:
         return dataset, place[output]
 
     def _number_systems(self, group: Int64Array, judge: Int64Array, *, has_ids: bool) -> Int64Array:
-        """Name each source's outputs candidate1, candidate2, ..., as in JSON; return the source of each row.
+        """Name each source's outputs candidate1, candidate2, ..., as for JSON files; return the source of each row.
 
         Rows with equal texts by different judges are one output. If most sources have one output, the table is that of
         one system, and every output has a source of its own, unless sources have ids.

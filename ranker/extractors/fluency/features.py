@@ -197,7 +197,7 @@ class Perplexity(FittedExtractor):
         return dataclasses.replace(self, learnt=_language_model(dataset, whole))
 
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the columns, shape (candidates, 1 to 3); `leave_out` applies only to the data learnt from."""
+        """Return the columns, shape (candidates, 1 to 3); `leave_out` only affects data that the model learnt from."""
         batch = self._batch(dataset)
         if self.model is not None:
             self.check_ready()
