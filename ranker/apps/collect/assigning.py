@@ -237,7 +237,7 @@ def save(
 
 
 def undo(connection: sqlite3.Connection, judge: int, assignment: int, form: int, now: float) -> bool:
-    """Undo the answer to an assignment; return False if the answer is not the judge's last or newer than the form."""
+    """Undo the answer to an assignment; return False if the answer is newer than the form, or not the judge's last."""
     last = last_change(connection, assignment)
     if last is None or form <= last["form"]:
         return last is not None and (last["form"], last["answer"]) == (form, None)

@@ -50,7 +50,7 @@ def dask_client(workers: str | None) -> Iterator[Any]:
 
 
 def on_workers(client: Any, function: Callable[[int], T], numbers: Sequence[int]) -> Iterator[tuple[int, T | None]]:
-    """Yield each number with the function's result, as workers finish; None if all workers that tried it were lost."""
+    """Yield each number with the function's result, as workers finish; None if all workers that tried were lost."""
     distributed = _distributed()
     futures = {
         client.submit(function, number, pure=False, key=f"ranker-{number}-{os.urandom(4).hex()}"): number

@@ -102,7 +102,7 @@ def _one_line(text: str) -> str:
 
 
 class _Maker:
-    """Makes the features of a corpus's outputs, each by its name."""
+    """Computes features of a corpus's outputs, each feature requested by name."""
 
     def __init__(self, dataset: Dataset, plain: NBestList, options: FeatureOptions) -> None:
         self.dataset, self.plain, self.options = dataset, plain, options

@@ -255,7 +255,7 @@ def _parse_chunk(origin: str, sentences: Sentences, *, lemmas: bool) -> _ParsedC
 
 
 def digest(origin: str | Path) -> str:
-    """Return the SHA-256 digest of a pipeline's files that affect its results, which excludes the card and licence."""
+    """Return the SHA-256 digest of the files that affect a pipeline's results: all but the card and licence."""
     directory = directory_of(origin)
     states = ((file, file.stat()) for file in sorted(_content(directory)))
     return _digest_of(
