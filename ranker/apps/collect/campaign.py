@@ -192,7 +192,7 @@ def count_judgements(connection: sqlite3.Connection) -> int:
 
 
 def count_counted(connection: sqlite3.Connection) -> int:
-    """Number of answers that are exported: all but those to checks and repeated items."""
+    """Number of answers that are exported: all but the answers to checks and repeated items."""
     query = (
         "SELECT count(*) FROM assignment JOIN item ON item.id = item "
         "WHERE answer IS NOT NULL AND repeat = 0 AND role = 'plain'"

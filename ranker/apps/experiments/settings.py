@@ -11,7 +11,7 @@ from ranker.ranking.settings import AUTO
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of all experiments besides the data; each experiment reads those that its tables depend on."""
+    """Settings of all experiments besides the data; each experiment reads the settings that affect its tables."""
 
     kind: str = AUTO
     repeats: int = 10

@@ -56,7 +56,7 @@ def best_of_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
 
 @kernel(elements=0)
 def best_two_of_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
-    """Return the rows of each block's two highest values: the first ones if equal, -1 where there are fewer."""
+    """Return the rows of each block's two highest values: the first rows if values are equal, -1 for a missing row."""
     result = np.full((len(offsets) - 1, 2), -1, dtype=np.int64)
     for block in range(len(offsets) - 1):
         best = second = -1

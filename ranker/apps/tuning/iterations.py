@@ -153,7 +153,7 @@ def _space(layout: Layout, start: Weights | None, plan: IterationPlan, name: str
 
 
 def _check_list(nbest: NBestList, weights: Weights, references: Dataset) -> None:
-    """Refuse a decoder's n-best list if its sentences or features are not the expected ones."""
+    """Refuse a decoder's n-best list with unexpected sentences or features."""
     check_sentences(nbest, references)
     weights.fit(nbest.layout, nbest.name)
 

@@ -72,7 +72,7 @@ def from_dataset(dataset: Dataset, options: FeatureOptions | None = None) -> Sel
 
 
 def write_selection(selection: Selection, path: str | Path) -> list[Path]:
-    """Write an n-best list, reference files ``STEM.ref0``, ... (empty lines for missing ones), and ``STEM.src``."""
+    """Write an n-best list, reference files ``STEM.ref0``, ... (empty lines if missing), and ``STEM.src``."""
     path = Path(path)
     stem = path.with_name(path.name.removesuffix(".gz").removesuffix(".nbest"))
     references = selection.references.references

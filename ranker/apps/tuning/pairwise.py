@@ -23,7 +23,7 @@ MOST_HYPOTHESES = 20_000
 
 @dataclass(frozen=True)
 class ScorerSimilarity:
-    """A similarity: a ranker's score of one text with the other as its only reference, higher is better."""
+    """A similarity: a ranker's score of one text with the other text as its only reference, higher is better."""
 
     scorer: Scorer
     compares_both: ClassVar[bool] = False

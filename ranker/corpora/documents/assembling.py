@@ -25,7 +25,7 @@ class Notes:
         self.first: dict[tuple[str, str], str] = {}
 
     def add(self, part: ManifestPart, what: str, count: int, where: str) -> None:
-        """Count irregularities of a part; `what` names them in the plural, `where` is the place of one of them."""
+        """Count irregularities of a part; `what` is their name in the plural, `where` the place of one irregularity."""
         counts = self.counts.setdefault((part.role, what), {})
         counts[part.name] = counts.get(part.name, 0) + count
         self.first.setdefault((part.role, what), where)
@@ -107,7 +107,7 @@ class DocumentCorpus:
         raise DataError(what, file=file, line=line)
 
     def add_translations(self, part: ManifestPart, documents: Sequence[sgml.Document]) -> None:
-        """Add the translations of one reference or system, and note those that are missing."""
+        """Add the translations of one reference or system, and note missing translations."""
         first_seen: dict[int, tuple[str, int]] = {}
         for document in documents:
             for segment in document.segments:

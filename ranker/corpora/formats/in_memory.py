@@ -332,7 +332,7 @@ def _arrow(column: pd.Series) -> pa.ChunkedArray:
 
 
 def _plain(value: Any) -> Any:
-    """Convert a value to a JSON value: numpy types to plain ones, NaN to null."""
+    """Convert a value to a JSON value: numpy types to plain types, NaN to null."""
     if isinstance(value, Mapping):
         return {key if isinstance(key, str) else str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | np.ndarray):

@@ -198,7 +198,7 @@ class _Explainer:
 
 
 def headline(first: str, second: str, difference: float, families: Mapping[str, float]) -> str:
-    """Write the order and score difference of two candidates, and family contributions rounded to add up to it."""
+    """Write two candidates' order and score difference, and family contributions that add up to the difference."""
     if abs(difference) <= TIE:
         return f"{first} and {second} tie"
     if difference < 0:

@@ -96,7 +96,7 @@ class _Text:
 
 
 class _Comparison:
-    """Distances of the words of one text from those of another, in both directions."""
+    """Distances between the words of two texts, in both directions."""
 
     def __init__(self, own: _Text, other: _Text) -> None:
         if not len(own.tokens) or not len(other.tokens):

@@ -221,7 +221,7 @@ class Comparison(TableResult):
         return Estimate(cell.value, cell.low, cell.high) if cell else UNKNOWN
 
     def tests_of(self, statistic: str, scope: str) -> PairwiseTests | None:
-        """Return the p-values for one statistic in one scope, or None if it was not tested."""
+        """Return the p-values for one statistic in one scope, or None if the statistic was not tested."""
         return next((item for item in self.pairwise_tests if (item.statistic, item.scope) == (statistic, scope)), None)
 
     def in_order(self, statistic: str, scope: str) -> list[str]:

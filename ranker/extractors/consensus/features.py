@@ -253,7 +253,7 @@ class Consensus(FittedExtractor):
         return isinstance(compared, Metric) and not compared.higher_is_better
 
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Return features of all candidates, each compared with the others of its source, shape (candidates, 5)."""
+        """Return features of all candidates, each compared with the other candidates of its source, (candidates, 5)."""
         if self.trust == "data" and self.learnt is None:
             raise unfitted(self)
         result = np.zeros((len(dataset), len(COLUMNS)))

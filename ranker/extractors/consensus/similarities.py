@@ -52,7 +52,7 @@ class MetricSimilarity:
         return self.metric.swapped_statistics(np.zeros((1, self.metric.width))) is not None
 
     def compare(self, pairs: TextPairs) -> list[FloatArray]:
-        """Return the scores of the pairs, then those of the reversed pairs if `compares_both`."""
+        """Return the scores of the pairs, then the scores of the reversed pairs if `compares_both`."""
         statistics, sign = self.metric.pair_statistics(pairs), 1.0 if self.metric.higher_is_better else -1.0
         directions = (statistics, self.metric.swapped_statistics(statistics))
         return [sign * self.metric.score(each) for each in directions if each is not None]

@@ -145,7 +145,7 @@ class LRscore(Metric):
 
     @property
     def width(self) -> int:
-        """Number of columns of the statistics: three for word order, then those of the lexical metric."""
+        """Number of columns of the statistics: three for word order, then the columns of the lexical metric."""
         return 3 + self._lexical_metric.width
 
     def fit(self, dataset: Dataset) -> LRscore:

@@ -61,7 +61,7 @@ def bilingual_orders(
     aligner: str | None = None,
     rule: Rule = "same-key",
 ) -> SourceOrders:
-    """Return the word orders of all translations of `dataset`, from its word alignments or those of `aligner`."""
+    """Return the word orders of all translations of `dataset`, from its word alignments or from `aligner`."""
     check_sources(dataset)
     batch = token_batch(dataset, tokenizer, lowercase=lowercase)
     lengths = source_segments(dataset, tokenizer, lowercase=lowercase).lengths

@@ -35,7 +35,7 @@ def _has_words(candidate: Int32Array, table: PhraseTable, entry: int) -> bool:
 
 @kernel
 def _phrases_of(candidate: Int32Array, sentence: int, table: PhraseTable) -> Phrases:
-    """Return a reference's paraphrases, longest first, but only those made up of words of the candidate."""
+    """Return a reference's paraphrases that consist of words of the candidate, longest first."""
     rows = range(table.sentence_offsets[sentence], table.sentence_offsets[sentence + 1])
     count = total = longest = 0
     for row in rows:

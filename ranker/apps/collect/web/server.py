@@ -502,7 +502,7 @@ def configuration(app: ASGIApp) -> uvicorn.Config:
 
 
 def listening(host: str, port: int) -> Listener:
-    """Return a socket that listens at `host` and `port`; raise an `OptionError` if it cannot."""
+    """Return a socket that listens at `host` and `port`; raise an `OptionError` if they cannot be used."""
     listener = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
