@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from ranker.arrays import Int32Array, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.schema import ALIGNMENT, TEXT, table
 from ranker.storage.kernels import kernel
-from ranker.text.ngrams import hash_slot
+from ranker.text.ngrams import hash_slot, matches_of_tables
 from ranker.text.tokens import TokenBatch
 
 
@@ -78,12 +79,12 @@ def pair_ngram_matches(batch: TokenBatch, pairs: TextPairs, order: int) -> Int64
         batch.segments.values,
         batch.segments.offsets,
         batch.candidate,
-        batch.candidate_offsets[sources],
-        batch.candidate_offsets[sources + 1],
-        bounds,
         pairs.candidate,
         pairs.reference,
         order,
+        batch.candidate_offsets[sources],
+        batch.candidate_offsets[sources + 1],
+        bounds,
     )
 
 
@@ -204,17 +205,48 @@ def _source_pairs(
                 count[listed[entry]] = 0
 
 
-@kernel(elements=50_000, rows=("firsts", "lasts"), offsets=("bounds",))
+def _words_to_sort(
+    values: Int32Array,
+    offsets: Int64Array,
+    sentences: Int64Array,
+    candidate: Int64Array,
+    reference: Int64Array,
+    *_: Any,
+) -> int:
+    lengths = np.diff(offsets)[sentences]
+    return int(len(values) + lengths[candidate].sum() + lengths[reference].sum())
+
+
+def _pair_matches_of_tables(
+    values: Int32Array,
+    offsets: Int64Array,
+    sentences: Int64Array,
+    candidate: Int64Array,
+    reference: Int64Array,
+    order: int,
+    *_: Any,
+) -> Int64Array:
+    each = np.arange(len(candidate) + 1)
+    return matches_of_tables(values, offsets, sentences[candidate], sentences[reference], each, each, order)
+
+
+@kernel(
+    elements=3_000_000,
+    size=_words_to_sort,
+    plain=_pair_matches_of_tables,
+    rows=("firsts", "lasts"),
+    offsets=("bounds",),
+)
 def _pair_matches(
     values: Int32Array,
     offsets: Int64Array,
     sentences: Int64Array,
-    firsts: Int64Array,
-    lasts: Int64Array,
-    bounds: Int64Array,
     candidate: Int64Array,
     reference: Int64Array,
     order: int,
+    firsts: Int64Array,
+    lasts: Int64Array,
+    bounds: Int64Array,
 ) -> Int64Array:
     result = np.zeros((bounds[-1] - bounds[0], order), dtype=np.int64)
     for source in range(len(firsts)):

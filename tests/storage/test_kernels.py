@@ -148,6 +148,21 @@ def test_a_kernel_is_compiled_again_if_what_it_uses_has_changed_in_any_module(tm
     assert printed == {name: expected for name, (_, _, expected) in changes.items()}
 
 
+@thorough
+def test_a_ranker_is_learnt_from_the_sample_and_reported_on_without_compiling(tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "RANKER_KERNELS": "auto"}
+    model, page = tmp_path / "sample.model", tmp_path / "page.html"
+    for words in (
+        ["train", "--data", "sample", "-o", model],
+        ["evaluate", "--data", "sample", "--model", model],
+        ["report", "--data", "sample", "--model", model, "--html", page, "--examples", "3"],
+    ):
+        command = [sys.executable, "-m", "ranker", *words]
+        subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True)
+    assert page.is_file()
+    assert list(tmp_path.rglob("*.nbi")) == []
+
+
 def test_kernels_work_where_nothing_can_be_kept(monkeypatch):
     monkeypatch.setattr(caching.CompileResultCacheImpl, "_locator_classes", [])
     added = kernel(total, elements=0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,7 @@ from ranker.extractors.meteor.phrases import no_paraphrases
 from ranker.learning.lm import leave_out
 from ranker.learning.lm.counts import TextSums, count_ngrams
 from ranker.storage import kernels
-from ranker.text import ngrams, sequences, tokenizers
+from ranker.text import ngrams, pairs, sequences, tokenizers
 from ranker.text.lexical.words import word_tables
 from tests.effort import thorough
 
@@ -30,6 +32,18 @@ def ngram_counts(random):
     values, offsets = sentences(random, 12)
     candidate, reference = random.integers(0, 12, 9), random.integers(0, 12, 7)
     return values, offsets, candidate, reference, np.array([0, 4, 4, 9]), np.array([0, 3, 5, 7]), 4
+
+
+def pairs_of_candidates(random):
+    values, offsets = sentences(random, 12)
+    bounds = [0, 4, 4, 9]
+    rows = [random.integers(first, last, (2, 20)) for first, last in itertools.pairwise(bounds) if first < last]
+    candidate, reference = np.concatenate([own[:, own[1].argsort(kind="stable")] for own in rows], axis=1)
+    firsts, lasts = np.array(bounds[:-1]), np.array(bounds[1:])
+    return (
+        *(values, offsets, random.integers(0, 12, 9), candidate, reference, 4),
+        *(firsts, lasts, np.array([0, 20, 20, 40])),
+    )
 
 
 def pairs_to_count(random):
@@ -111,6 +125,7 @@ TWINS = {
     tokenizers._split: to_split,
     leave_out._score_groups: to_leave_out,
     ngrams._matches: ngram_counts,
+    pairs._pair_matches: pairs_of_candidates,
     pair_counts._count: pairs_to_count,
     sequences._lcs: two_sentences,
     sequences._long_lcs: long_sentences,
