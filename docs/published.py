@@ -82,7 +82,9 @@ class WheelContent(BuildHookInterface):
     """Adds features, data and models to a wheel, without the tools that make them."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Add every file under its place in the wheel."""
+        """Add every file under its place in the wheel; an editable installation reads the files of the checkout."""
+        if version == "editable":
+            return
         for room in ("features", "data", "models"):
             for path in sorted((ROOT / room).rglob("*")):
                 name = path.relative_to(ROOT)

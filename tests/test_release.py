@@ -71,6 +71,16 @@ def test_links_of_the_long_description_lead_to_the_files_of_the_release_or_are_t
 
 
 @in_checkout
+def test_an_editable_installation_copies_no_included_files():
+    published, added = module_of(ROOT / "docs" / "published.py"), {}
+    for kind in ("editable", "standard"):
+        added[kind] = {}
+        published.WheelContent.initialize(None, kind, {"force_include": added[kind]})
+    assert added["editable"] == {}
+    assert {name.split("/")[2] for name in added["standard"].values()} == {"features", "data", "models"}
+
+
+@in_checkout
 def test_a_release_is_refused_until_nothing_is_missing_and_a_dry_run_changes_nothing(tmp_path, monkeypatch, capsys):
     monkeypatch.syspath_prepend(ROOT / "docs")
     release = module_of(ROOT / "docs" / "release.py")
