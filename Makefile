@@ -16,7 +16,7 @@ demo: $(VENV)/.report
 
 # compiles first what training and the report import last
 demo-included:
-	@$(BIN)/python -c "import spacy.pipeline, spacy.lang.en, scipy.optimize, matplotlib.pyplot"
+	@$(BIN)/python -c "import scipy.optimize, matplotlib.pyplot"
 	@echo "== rank new candidates with the included ranker for English"
 	@$(BIN)/ranker rank docs/candidates.json --model full
 	@echo; echo "== why is C above B?"
