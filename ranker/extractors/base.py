@@ -121,7 +121,7 @@ class Extractor(ABC):
 
     @property
     def pretraining_sources(self) -> UInt32Array | None:
-        """Hashes (`short_keys`) of judged sources in pre-training data, on which columns look better than they are."""
+        """Hashes (`short_keys`) of judged sources used in pre-training, for which columns look better than they are."""
         return None
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
@@ -330,7 +330,7 @@ class Metric(FittedExtractor):
         """Return scores, shape (...), for statistics of candidates or their sums, shape (..., width)."""
 
     def reference_statistics(self, dataset: Dataset, others: Dataset) -> FloatArray:
-        """Return statistics for the references of `dataset`, each taken as a candidate; see `transform_references`."""
+        """Return statistics for the references of `dataset` as candidates; for `others` see `transform_references`."""
         return self.statistics(others)
 
     def details(self, statistics: npt.ArrayLike) -> dict[str, FloatArray]:
@@ -350,7 +350,7 @@ class Metric(FittedExtractor):
         return tokenizer_note(dataset, self.tokenizer)
 
     def resolved(self, dataset: Dataset) -> Self:
-        """Return this metric with ``auto`` replaced by the tokenizer for `dataset`, if all its languages share one."""
+        """Return this metric with tokenizer ``auto`` replaced by the tokenizer for `dataset`, if there is only one."""
         names, _ = language_tokenizers(dataset)
         made: Any = self
         fields = {field.name for field in dataclasses.fields(made)}
@@ -422,7 +422,7 @@ def check_new_texts(extractors: Iterable[Extractor], what: str) -> None:
 
 
 def checked(extractor: Extractor, what: str, values: Any, shape: tuple[int, ...]) -> FloatArray:
-    """Return the `values` computed by an extractor's method `what` as an array; refuse all but numbers of `shape`."""
+    """Return as an array the `values` that an extractor's method `what` computed; refuse all but numbers of `shape`."""
     try:
         array = np.asarray(values)
         found = "None" if values is None else f"{array.dtype} of shape {array.shape}"

@@ -35,7 +35,7 @@ class ColumnMetric(SentenceMean):
 
     @classmethod
     def of(cls, extractor: Extractor, part: str = "") -> ColumnMetric:
-        """Make a metric of the extractor's column whose name ends in a full stop and `part`, or of its only column."""
+        """Make a metric from the column named `part` after the full stop, or from the extractor's only column."""
         known = {name.removeprefix(str(extractor)).removeprefix("."): name for name in extractor.columns}
         if not part and len(known) == 1:
             part = next(iter(known))
@@ -113,7 +113,7 @@ class ColumnMetric(SentenceMean):
 
     @property
     def members(self) -> tuple[Extractor, ...]:
-        """Members of the extractor."""
+        """Extractors that the extractor of the column combines, or that extractor alone if it combines none."""
         return self.extractor.members
 
     def note(self, dataset: Dataset) -> str | None:

@@ -118,7 +118,7 @@ def extractor_class(name: str) -> type[Extractor]:
     try:
         kind = point.load()
     except Exception as error:
-        raise OptionError(f"{_described(point)} cannot be loaded: {_error_line(error)}") from error
+        raise OptionError(f"{_described(point)} does not load ({_error_line(error)}): update or remove it") from error
     from ranker.extractors.base import Extractor
 
     if not (isinstance(kind, type) and issubclass(kind, Extractor)):

@@ -11,7 +11,7 @@ from ranker.ranks import merge_ties
 
 
 def judged_rows(human: npt.ArrayLike, scores: npt.ArrayLike) -> tuple[FloatArray, FloatArray, Int64Array]:
-    """Return the human scores and scores of the judged cells of two tables, with ties merged, and the row offsets."""
+    """Return both tables' values in the cells with a human score, with ties merged, and the offsets of rows."""
     target, values = (np.asarray(values, dtype=np.float64) for values in (human, scores))
     judged = ~np.isnan(target)
     offsets = offsets_of(judged.sum(axis=1))

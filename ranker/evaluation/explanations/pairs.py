@@ -83,7 +83,7 @@ class PairExplanation(TableResult):
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """A line for each strong difference, positive if it favours the higher score; no evidence is repeated."""
+        """A line per strong difference, positive if it favours the better-scored candidate; no evidence is repeated."""
         sign = -1.0 if self.difference < 0 else 1.0
         digits = decimals(self.difference)
         reported: set[str] = set()
@@ -107,7 +107,7 @@ def check_pair(dataset: Dataset, first: str, second: str, sources: Int64Array | 
     rows = system_pair(dataset, first, second)
     rows = rows if sources is None else rows[sources]
     if not (rows >= 0).all(axis=1).any():
-        raise OptionError(f"--pair: no source of {dataset.name} has a translation by both {first!r} and {second!r}")
+        raise OptionError(f"--pair: {first!r} and {second!r} share no source in {dataset.name}: give other systems")
     return rows
 
 

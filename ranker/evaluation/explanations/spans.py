@@ -79,7 +79,7 @@ class Span:
 
 @dataclass(frozen=True, eq=False)
 class CandidateSpans:
-    """The spans of a candidate in order, and last the unexplained part of the loss; the costs add up to `distance`."""
+    """The spans of a candidate in order, then the unexplained part of its loss; the costs add up to `distance`."""
 
     row: int
     distance: float
@@ -163,7 +163,7 @@ class CandidateWords:
 
 
 def explain_spans(candidates: Candidates, *, model: str | Path | None = None) -> pd.DataFrame:
-    """Mark the words that cost candidates most, as spans with a severity and a cost.
+    """Mark the words that lower candidates' scores most, as spans with a severity and a cost.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ _TOGETHER = 32
 
 @dataclass(frozen=True, eq=False)
 class WordEvidence:
-    """Words of a candidate with columns of evidence against them, 0 where there are no texts to compare with."""
+    """Words of a candidate, with columns of evidence against each word; 0 where there are no texts to compare with."""
 
     places: Sequence[tuple[int, int]]
     columns: FloatArray

@@ -94,7 +94,7 @@ class Votes:
         return np.stack([np.bincount(source, weights=column, minlength=self.sources) for column in columns.T], axis=1)
 
     def repeated(self) -> FloatArray:
-        """Numbers per source of repeated votes that equal the first vote, and of all repeated votes; empty if none."""
+        """Per source, numbers of repeated votes equal to the first vote and of all repeated votes; empty if none."""
         if not len(self.again):
             return np.empty((0, 2))
         same = (self.again[:, 1] == self.again[:, 2]).astype(np.float64)

@@ -57,7 +57,7 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """Results of `cross_validate`."""
+    """Results of all scorers on held-out sources, verdicts on significance, and confidence parameters."""
 
     data: str
     kind: str

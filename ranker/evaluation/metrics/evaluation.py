@@ -181,7 +181,7 @@ def agreement(
 def scored_by(
     dataset: Dataset, scorers: Mapping[str, Scorer | FloatArray], *, kind: str | None, levels: Sequence[Level]
 ) -> tuple[Dataset, list[CandidateScores]]:
-    """Score all candidates for a comparison, or only those with a judgement of `kind` if just segments are compared."""
+    """Score all candidates for a comparison or, if only segments are compared, candidates with judgements of `kind`."""
     outputs = dataset
     if [*levels] == ["segment"] and kind is not None:
         outputs = Judged.of(dataset, kind, _learnt(scorers)).dataset
@@ -217,7 +217,7 @@ def _in_order(scores: Any, rows: CandidateRows, name: str) -> FloatArray:
 
 
 def _by_label(scores: pd.DataFrame | pd.Series, rows: CandidateRows, name: str) -> pd.Series:
-    """Match scores to rows, by index label if the index differs from that of the rows."""
+    """Match scores to rows: in order if both have the same index, else by index label."""
     size = f"found {type(scores).__name__} with {counted(len(scores), 'row')} as scores of"
     wanted = f"{size} {counted(len(rows.dataset), 'candidate')}, expected the result of Ranker.score or Ranker.rank"
     if isinstance(scores, pd.DataFrame):
@@ -253,7 +253,7 @@ def named_scopes(comparison: Comparison) -> dict[str, Scope]:
 
 
 def main_scope(comparison: Comparison) -> tuple[str, Scope]:
-    """Return the name and scope that summarise a data set: the mean into English, else over all, or the only pair."""
+    """Return the name and scope that sum up a data set: the mean into English, else of all, or the only pair."""
     named = named_scopes(comparison)
     name = next((name for name in (INTO_ENGLISH, ALL) if name in named), next(reversed(named)))
     return name, named[name]

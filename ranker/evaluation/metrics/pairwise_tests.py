@@ -60,7 +60,7 @@ def randomised_units(
 
 
 def williams_tests(group: StatisticSet, scored: Sequence[CandidateScores]) -> StatisticValues:
-    """P-values of Williams' test for all pairs of metrics, shape (pairs,), for statistics that are one Pearson's r."""
+    """P-values of Williams' test for all pairs of metrics, shape (pairs,); empty if `group` contains no Pearson's r."""
     if isinstance(group, SegmentStatistics):
         human, scores = group.human, [metric_scores.scores[group.judged] for metric_scores in scored]
     elif isinstance(group, SystemStatistics):

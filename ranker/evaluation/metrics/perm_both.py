@@ -104,7 +104,7 @@ def _products(signs: npt.NDArray[np.int8], columns: FloatArray) -> FloatArray:
 
 
 def _tau_weights(first: FloatArray, second: FloatArray, pairs: PreferencePairs, wins_only: bool) -> FloatArray:
-    """Return the weights of candidates' signs in the difference of two taus, or of two consistencies if `wins_only`."""
+    """Return candidates' terms of the difference of two taus (consistencies if `wins_only`); a swap negates a term."""
 
     def outcome(better: FloatArray, worse: FloatArray) -> FloatArray:
         difference = better - worse
@@ -119,7 +119,7 @@ def _tau_weights(first: FloatArray, second: FloatArray, pairs: PreferencePairs, 
 
 
 def _moment_weights(first: FloatArray, second: FloatArray, judged: Int64Array, human: FloatArray) -> list[FloatArray]:
-    """Return the weights of candidates' signs in sums of scores, squared scores, and products with human scores."""
+    """Return half the differences of two metrics in each candidate's score, squared score, and score x human score."""
     left, right = first[judged], second[judged]
     columns = []
     for values in ((left - right) / 2, (left**2 - right**2) / 2, human * (left - right) / 2):

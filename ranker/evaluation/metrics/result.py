@@ -315,11 +315,11 @@ class Comparison(TableResult):
         figures: list[Cell | PairwiseTests] = [*self.cells, *self.pairwise_tests]
         known = all(figure.statistic in statistics and figure.scope in scopes for figure in figures)
         if not (known and all(cell.metric in names for cell in self.cells)):
-            raise ValueError("found a figure of a metric, statistic or scope that is not listed")
+            raise ValueError("found a figure of an unlisted metric, statistic or scope, expected all to be listed")
         for tests in self.pairwise_tests:
             for matrix in (tests.p, tests.adjusted, tests.ahead):
                 if [len(row) for row in matrix] != [len(names)] * len(names):
-                    raise ValueError("found a matrix that lacks a row or a column for a metric")
+                    raise ValueError("found a matrix of another size, expected a row and a column for each metric")
 
     @classmethod
     def read(cls, path: str | Path) -> Comparison:

@@ -118,7 +118,7 @@ def _check(data: Sequence[tuple[Dataset, Sequence[CandidateScores]]]) -> None:
         raise OptionError("nothing to compare: give at least one data set and one metric")
     names = [metric.name for metric in data[0][1]]
     if (twice := first_repeated(names)) is not None:
-        raise OptionError(f"two metrics are called {twice!r}; names must be unique")
+        raise OptionError(f"two metrics are called {twice!r}: give each a different name")
     if (twice := first_repeated([dataset.name for dataset, _ in data])) is not None:
         raise OptionError(f"two data sets are called {twice!r}; give each once or rename a file")
 
@@ -237,7 +237,7 @@ def _means(name: str, members: Sequence[_ScopeValues]) -> list[_ScopeValues]:
 
 
 def _overall(results: Sequence[_ScopeValues], sets: int) -> list[_ScopeValues]:
-    """Average the widest scopes of data sets, and the scopes into English if all have one and any is narrower."""
+    """Average data sets; also into English, if every data set has pairs into English and some have other pairs."""
     if sets < 2:
         return []
     widest, english = [], []

@@ -39,7 +39,7 @@ MOST_PAIRS = 30_000_000
 
 
 def _declared(identity: str, title: str, definition: str, *, low: float = -1.0, shown: bool = True) -> Statistic:
-    """Describe a correlation between -1 and 1, or a proportion between 0 and 1, with the middle as chance level."""
+    """Describe a statistic from `low` to 1, a correlation (-1) or a proportion (0), with the middle as chance level."""
     level = cast("Level", identity.partition(".")[0])
     return Statistic(identity, level, title, definition, low, 1.0, 0.0 if low else 0.5, shown)
 
@@ -204,7 +204,7 @@ class StatisticSet(ABC):
         """Compute statistics, shape (...), from summed `shared` columns (..., h) and the metric's `own` (..., k)."""
 
     def pooled(self, identity: str) -> int | None:
-        """Return the index of the column with a pooled mean's sum, followed by its count; None if not pooled."""
+        """Return the index of the column with the sum of a pooled mean, whose count comes next; None if not pooled."""
         return None
 
 
@@ -357,6 +357,6 @@ class DocumentStatistics(StatisticSet):
 
 
 def _defined(values: FloatArray) -> FloatArray:
-    """Return columns of values and counts; sum of values / sum of counts is the mean of the values that are not NaN."""
+    """Return each value and a count of 1, or 0 and 0 for NaN, as columns whose sums give the mean without NaN."""
     known = ~np.isnan(values)
     return np.stack([np.where(known, values, 0.0), known], axis=1)

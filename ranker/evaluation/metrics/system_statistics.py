@@ -41,7 +41,7 @@ class SystemStatistics(StatisticSet):
         self.shared = self._by_preferences() if self.preferences else self._by_scores(language_pair.human, means=True)
 
     def _by_scores(self, scores: FloatArray, *, means: bool) -> FloatArray:
-        """Return, per source, system scores and counts (if `means`), and plain and squared differences of systems."""
+        """Return, per source, systems' scores and counts (if `means`), and differences of all pairs, also squared."""
         known = ~np.isnan(scores[self.rows])
         values, present = np.zeros((2, self.units, self.size))
         values.flat[self.cell[known]] = scores[self.rows][known]

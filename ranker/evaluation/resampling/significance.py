@@ -190,7 +190,7 @@ def smallest_p(resamples: int, hypotheses: int, correction: Correction) -> float
 
 
 def resamples_needed(hypotheses: int, correction: Correction, alpha: float) -> int:
-    """Smallest number of resamples for which `smallest_p` is below `alpha`, which is above 0."""
+    """Smallest number of resamples for which `smallest_p` is below `alpha`, which must be positive."""
     near = math.floor(smallest_p(0, hypotheses, correction) / alpha)
     return next(
         number for number in (max(near - 1, 0), near, near + 1) if smallest_p(number, hypotheses, correction) < alpha
@@ -215,7 +215,7 @@ def too_few_resamples(resamples: int, pairs: int, correction: Correction, alpha:
 
 
 def clusters(values: npt.ArrayLike, ahead: npt.ArrayLike) -> Int64Array:
-    """Number clusters: a competitor significantly worse than a member starts the next cluster (WMT metrics tasks)."""
+    """Number clusters, best first; a competitor significantly worse than a member starts a new cluster (WMT)."""
     figures, better = np.asarray(values, dtype=np.float64), np.asarray(ahead, dtype=bool)
     numbers = np.zeros(len(figures), dtype=np.int64)
     number, members = 0, list[int]()

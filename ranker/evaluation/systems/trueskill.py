@@ -63,7 +63,7 @@ def _below(x: float) -> float:
 
 @kernel(elements=0)
 def _surprise(apart: float, margin: float, tie: bool) -> tuple[float, float]:
-    """Return the shift of means and shrinkage of variances by an outcome, if differences have standard deviation 1."""
+    """Return the factors by which an outcome shifts means and shrinks variances; `apart` is in standard deviations."""
     if not tie:
         x = apart - margin
         mass = _below(x)

@@ -114,7 +114,7 @@ class Combination(Metric):
 
     @property
     def members(self) -> tuple[Extractor, ...]:
-        """Members of all metrics, in the order of the sum."""
+        """Metrics of the sum, in order; a metric that combines extractors is replaced by these extractors."""
         return tuple(part for metric in self.metrics for part in metric.members)
 
     @property

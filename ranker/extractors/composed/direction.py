@@ -28,7 +28,7 @@ LEVEL = 0.001
 def opposed_to_chrf(
     dataset: Dataset, score: Callable[[Dataset, BoolArray], FloatArray], *, seed: int = 0
 ) -> float | None:
-    """Return the share of sources in which scores run counter to chrF, or None if not significantly above half."""
+    """Return the share of sources in which scores run counter to chrF; None unless significantly above half."""
     compared = ~dataset.is_reference
     outputs = dataset.select_candidates(compared)
     usable = np.flatnonzero((np.diff(outputs.reference_offsets) > 0) & (np.diff(outputs.candidate_offsets) > 1))

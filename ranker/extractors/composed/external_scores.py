@@ -98,7 +98,7 @@ class ExternalScores(SentenceMean):
 
     @property
     def higher_is_better(self) -> bool:
-        """True if higher scores are better, by the option or the name; negated errors count as errors, so False."""
+        """True if higher scores are better, according to the option `direction` or, if it is ``auto``, to the name."""
         return self.direction == "higher" if self.direction != "auto" else not lower_is_better(self.name)
 
     def check_ready(self) -> None:

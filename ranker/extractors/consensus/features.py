@@ -35,7 +35,7 @@ _KEPT = 20_000_000
 
 @dataclass(frozen=True, eq=False)
 class SystemRelations:
-    """Matrices of systems' relations (see `relatives`) and mean similarities, indexed by the numbers in `systems`."""
+    """Matrices of how related and how similar systems are (see `relatives`), indexed by the numbers in `systems`."""
 
     systems: dict[tuple[str, str], int]
     language_pairs: frozenset[str]
@@ -136,7 +136,7 @@ class Consensus(FittedExtractor):
 
     @property
     def needs(self) -> Needs:
-        """Three candidates per source, and all sources if related systems or the metric are learnt from them."""
+        """Three candidates per source, and the whole data set if related systems or the metric are learnt from it."""
         compared = self._compared
         return Needs(
             references=0,
@@ -162,7 +162,7 @@ class Consensus(FittedExtractor):
         return self._compared.pretraining_sources
 
     def check_ready(self) -> None:
-        """Raise an error if a resource of the comparing metric is not installed."""
+        """Raise an error if a resource of the metric that compares candidates is not installed."""
         self._compared.check_ready()
 
     def note(self, dataset: Dataset) -> str | None:
@@ -300,7 +300,7 @@ class Consensus(FittedExtractor):
 
 
 def _blocks(dataset: Dataset, metric: str, limit: int) -> Iterable[SourceGroup]:
-    """Return candidate similarities for all sources with up to `limit` candidates, cached unless too many to keep."""
+    """Return candidate similarities for all sources with up to `limit` candidates, cached unless there are too many."""
     sizes = np.diff(dataset.candidate_offsets)
     few = (sizes[sizes <= limit] ** 2).sum() <= _KEPT
     return _kept_blocks(dataset, metric, limit) if few else _make_blocks(dataset, metric, limit)

@@ -34,7 +34,7 @@ _LEAST = 1e-3
 
 
 def relatives(similarity: FloatArray, known: BoolArray) -> FloatArray:
-    """Return the voters' relations, (..., n, n), given their mean similarities and a mask of known similarities."""
+    """Return relations between voters, 0 to 1, shape (..., n, n), given mean similarities and a mask of known pairs."""
     same = np.eye(similarity.shape[-1], dtype=bool)
     known = known & ~same
     logarithm = np.log(np.maximum(similarity, _LEAST))

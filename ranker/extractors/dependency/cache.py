@@ -103,7 +103,7 @@ def _joined(rows: list[_Parse], relation_names: tuple[str, ...], tag_names: tupl
 
 
 def _columns(rows: list[_Parse]) -> tuple[Int32Array, Int32Array, Int32Array]:
-    """Return the heads, relations and tags of the words of all `rows`, joined."""
+    """Return the heads, relations and tags of the words of all `rows`, concatenated."""
     return (
         np.frombuffer(b"".join(row.heads for row in rows), dtype=np.int32),
         np.frombuffer(b"".join(row.relations for row in rows), dtype=np.uint16).astype(np.int32),

@@ -18,7 +18,7 @@ from ranker.text.tokens import TokenBatch, Tokenizer, token_batch
 
 
 def error_rate(statistics: npt.ArrayLike) -> FloatArray:
-    """Return errors / length, shape (...), for statistics, (..., 2); if the length is 0, 1 with errors, else 0."""
+    """Return errors / length, given as statistics (..., 2); if the length is 0, return 1 for any errors, else 0."""
     rows = np.asarray(statistics, dtype=np.float64)
     errors, length = rows[..., 0], rows[..., 1]
     return np.asarray(np.divide(errors, length, out=np.asarray(np.where(errors > 0, 1.0, 0.0)), where=length > 0))

@@ -34,7 +34,7 @@ Unit = Literal["words", "tags"]
 
 @dataclass(frozen=True)
 class Perplexity(FittedExtractor):
-    r"""Log perplexity of the candidate under an n-gram model of the data set's references, or one read from a file.
+    r"""Log perplexity of the candidate under an n-gram model of the data set's references, or a model read from a file.
 
     .. math:: -\frac{\ln 10 \, \log_{10} P(\text{candidate})}{\text{tokens} + 1}
 
@@ -213,7 +213,7 @@ class Perplexity(FittedExtractor):
         return self._left_out(learnt.source, values, batch.candidate, group)
 
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
-        """Return each reference's columns by a model without the reference or, with `leave_out`, without its source."""
+        """Return references' columns, each by a model learnt without the reference or, with `leave_out`, its source."""
         if self.model is not None:
             return self.transform(others)
         batch, learnt = self._batch(dataset), self._reference_model()

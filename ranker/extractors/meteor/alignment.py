@@ -138,7 +138,7 @@ def _undisputed_on_lists(size: int, offsets: list[int], matches: list[Any]) -> l
 def _align_on_lists(
     size: int, offsets: list[int], matches: list[Any], options: SearchOptions
 ) -> tuple[int, list[tuple[int, int]]]:
-    """Return the number of chunks and the matches that `align` chooses, computed on integers and lists."""
+    """Return the number of chunks and the matches that `align` chooses, computed with Python integers and lists."""
     sure = _undisputed_on_lists(size, offsets, matches)
     weights, as_meteor = options.weights.tolist(), options.as_meteor
     # minus the weight covered, chunks closed, distance, next free reference word, what continues the open chunk, words

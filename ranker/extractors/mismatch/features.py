@@ -106,7 +106,7 @@ class _Texts:
         return text_facts(tuple(self.batch.segments.words(sentence)))
 
     def nearest(self, candidate: int) -> tuple[int, Comparison] | None:
-        """Return the nearest reference's number (from 1) and comparison; None if a reference is equal or none near."""
+        """Return the number (from 1) and comparison of the nearest reference; None if none is near or one is equal."""
         own = int(self.batch.candidate[candidate])
         found: list[tuple[float, int, int, Comparison]] = []
         for number, reference in enumerate(self.batch.references_of(candidate), 1):

@@ -80,7 +80,7 @@ class NgramAgreement(FittedExtractor):
         if not 1 <= self.order <= MAX_ORDER:
             raise OptionError(f"ngrams[order={self.order}]: expected 1 to {MAX_ORDER}")
         if self.unit != "word" and (self.words != "all" or self.match != "form" or self.tokenizer != "13a"):
-            raise OptionError(f"{self}: the options words, match and tokenizer do not apply to {self.unit}s")
+            raise OptionError(f"{self}: the options words, match and tokenizer do not apply to {self.unit}s; omit them")
 
     @property
     def family(self) -> FeatureFamily:
@@ -172,7 +172,7 @@ class LengthRatio(FittedExtractor):
     def __post_init__(self) -> None:
         """Refuse options that cannot be combined."""
         if self.unit == "character" and self.tokenizer != "13a":
-            raise OptionError(f"{self}: the option tokenizer does not apply to characters")
+            raise OptionError(f"{self}: the option tokenizer does not apply to characters; omit it")
 
     @property
     def needs(self) -> Needs:

@@ -62,7 +62,7 @@ def learn_aligner(
 def check_one_pair(dataset: Dataset) -> None:
     """Refuse a data set of several language pairs."""
     if len(pairs := dataset.language_pairs) > 1:
-        what = f"contains the language pairs {', '.join(pairs)}; an aligner is for one: choose it with --lp"
+        what = f"contains the language pairs {', '.join(pairs)}; an aligner is for one pair: choose it with --lp"
         raise DataError(what, file=dataset.name)
 
 

@@ -91,14 +91,14 @@ class LRscore(Metric):
             if value is not None and not 0 <= value <= 1:
                 raise OptionError(f"lrscore[{option}={value}]: expected a number from 0 to 1")
         if self.theta is not None and self.alpha != 0.5:
-            raise OptionError(f"lrscore[alpha={self.alpha},theta={self.theta}]: expected alpha or theta, not both")
+            raise OptionError(f"lrscore[alpha={self.alpha},theta={self.theta}]: expected one; remove alpha or theta")
         if self.theta is not None and self.alignment != "bilingual":
             raise OptionError(
-                f"lrscore[theta={self.theta},alignment={self.alignment}]: theta requires the source order, "
-                "alignment=bilingual"
+                f"lrscore[theta={self.theta},alignment={self.alignment}]: theta requires the source order; "
+                "set alignment=bilingual, or remove theta"
             )
         if self.aligner is not None and self.alignment != "bilingual":
-            raise OptionError(f"lrscore[aligner={self.aligner}]: only alignment=bilingual takes an aligner")
+            raise OptionError(f"lrscore[aligner={self.aligner}]: an aligner requires alignment=bilingual; set it")
         if any(part.needs.known_texts for part in self._lexical_metric.members):
             raise OptionError(
                 f"lrscore[lexical={self.lexical}]: external scores are not a lexical metric; expected a metric "

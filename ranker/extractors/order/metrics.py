@@ -76,7 +76,7 @@ class PermutationMetric(SentenceMean):
         if not 0 <= self.alpha <= 1:
             raise OptionError(f"{self.name}[alpha={self.alpha}]: expected a number from 0 to 1")
         if self.aligner is not None and self.alignment != "bilingual":
-            raise OptionError(f"{self.name}[aligner={self.aligner}]: only alignment=bilingual takes an aligner")
+            raise OptionError(f"{self.name}[aligner={self.aligner}]: an aligner requires alignment=bilingual; set it")
 
     def signed(self) -> dict[str, object]:
         """Digest of WordNet, added to the signature if the alignment is METEOR's."""

@@ -39,7 +39,7 @@ def normalised_kendall(orders: WordOrders) -> FloatArray:
 
 
 def normalised_spearman(orders: WordOrders) -> FloatArray:
-    """Return (rho + 1) / 2 on average ranks, 0 for fewer than two words (Isozaki et al. 2010, section 2.2)."""
+    """Return (rho + 1) / 2, with average ranks for ties; 0 for fewer than two words (Isozaki et al. 2010, 2.2)."""
     places = np.arange(len(orders.positions))
     rho = group_spearman(places, orders.positions, orders.offsets, tie_corrected=False, constant=True)
     return np.where(orders.lengths > 1, (rho + 1) / 2, 0.0)

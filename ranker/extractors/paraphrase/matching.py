@@ -52,7 +52,7 @@ def _match_keys(
     kind: npt.NDArray[np.int8],
     taken: BoolArray,
 ) -> None:
-    """Match each free word with the nearest free word of equal key; update `partner`, `kind` and `taken`."""
+    """Match each unmatched word with the nearest equal unmatched word; update `partner`, `kind` and `taken`."""
     size, length = len(candidate), len(reference)
     order = stable_order(reference)
     keys = reference[order]
@@ -166,7 +166,7 @@ def substitute(
     kind: npt.NDArray[np.int8],
     taken: BoolArray,
 ) -> Float32Array:
-    """Match free words by the table, most similar first, then nearest; update `partner`, `kind` and `taken`."""
+    """Match unmatched words by the table, most similar first, then nearest; update `partner`, `kind` and `taken`."""
     size, length = len(candidate), len(reference)
     similarity = np.zeros(size, dtype=np.float32)
     reach = _reach(size, length)

@@ -77,7 +77,7 @@ def _expected_counts(
     probability: FloatArray,
     null: float,
 ) -> FloatArray:
-    """Return expected counts of word pairs, where the word at each `place` is due to one word or to no word."""
+    """Return the expected count of each word pair, if the word at each `place` results from one other word or none."""
     counts = np.zeros(len(probability))
     longest = 0
     for each in place:

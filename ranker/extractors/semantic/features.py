@@ -235,7 +235,7 @@ class Semantic(FittedExtractor):
     def _values(
         self, encoder: Encoder, cache: RowCache, texts: list[str], codes: Int64Array, place: tuple[int, int]
     ) -> FloatArray:
-        """Return the features of text pairs, given by `codes` (pairs, 2); compute and cache any not in the cache."""
+        """Return features of the text pairs `codes` (pairs, 2) from the cache; compute and cache missing features."""
         pieces = encoder.split(texts)
         keys, different = pd.factorize(np.array(text_keys(pieces), dtype=object))
         size = len(codes)

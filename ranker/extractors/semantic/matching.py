@@ -52,7 +52,7 @@ def match(texts: Sequence[TextVectors], pairs: Int64Array) -> FloatArray:
 
 
 def _cosines(first: TextVectors, second: TextVectors) -> Float32Array:
-    """Return the cosines between the tokens of two texts, with each cosine summed separately.
+    """Return the cosines between the tokens of two texts, each as a separate sum, not in a product of matrices.
 
     In a product of matrices the last bits of a sum depend on where it is in the result and on the number of threads.
     """

@@ -87,7 +87,7 @@ def _apply_phrases(
     ready: int,
     single: bool,
 ) -> int:
-    """Update the states of `column` that phrases reach; return the last row with a set distance, at least `ready`."""
+    """Lower costs in `column` of `lattice` by phrases that end there; return its last row in use, at least `ready`."""
     phrases = sentences.phrases
     distance = lattice.distance
     for phrase in range(len(phrases.start)):

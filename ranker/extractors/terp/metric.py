@@ -113,7 +113,7 @@ class TranslationEditRatePlus(Metric):
             if value is not None and not lowest <= value <= highest:
                 raise OptionError(f"terp[{option}={value}]: expected a whole number from {lowest} to {highest:,}")
         if self.paraphrases is not None and not self.edit_costs.paraphrases:
-            raise OptionError(f"terp[paraphrases={self.paraphrases}]: costs={self.costs} does not use paraphrases")
+            raise OptionError(f"terp[costs={self.costs}] does not use paraphrases; omit paraphrases={self.paraphrases}")
         if self.parity is not None and self.costs == "terp" and self.tokenizer == type(self).tokenizer:
             notation.settle(self, "tokenizer", "none")
 
@@ -155,7 +155,7 @@ class TranslationEditRatePlus(Metric):
         return Needs.english(*(option for option, is_used in used.items() if is_used))
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return notes on resources missing for `parity`, and on a language that stop words and stemmer do not fit."""
+        """Return notes on resources missing for `parity`, and on a target language that options do not fit, or None."""
         return join_notes([self._parity_note(), super().note(dataset) or english_note([self], dataset)])
 
     def statistics(self, dataset: Dataset) -> FloatArray:

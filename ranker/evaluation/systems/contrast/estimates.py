@@ -17,7 +17,7 @@ Score = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """Bootstrap over sources; figures on the same subject share random numbers, and each subject has its own."""
+    """Bootstrap over sources; figures on the same subject share random numbers, which differ between subjects."""
 
     resamples: int
     seed: int

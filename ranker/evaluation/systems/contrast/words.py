@@ -58,7 +58,7 @@ class UnitCounts:
 
 
 def by_frequency(pair: ContrastedSystems, frequency: Int64Array) -> tuple[FloatArray, list[str]]:
-    """Return word counts by `frequency` (vocabulary,), in the form of `UnitCounts.statistics`, and group names."""
+    """Return word counts by ranges of `frequency` (vocabulary,), as `UnitCounts.statistics` does, and range names."""
     segments = pair.batch.segments
     counts = UnitCounts.of(segments.values, segments.offsets, pair.sentences)
     bucket = bucket_of(frequency, FREQUENCIES)
