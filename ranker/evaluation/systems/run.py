@@ -223,7 +223,7 @@ def _smallest_p(comparison: SystemComparison, settings: SystemsSettings) -> floa
 
 
 def can_differ(comparison: SystemComparison, settings: SystemsSettings) -> bool:
-    """Return False if the test is exact and there are too few units for any difference to be significant."""
+    """True unless the test is exact and there are too few units for any difference to be significant."""
     return comparison.test != "exact" or _smallest_p(comparison, settings) < settings.alpha
 
 

@@ -197,7 +197,7 @@ def given_files(extractors: Iterable[Extractor]) -> dict[str, str | None]:
 
 
 def with_given_scores(dataset: Dataset, extractors: Iterable[Extractor], pairs: Sequence[str] = ()) -> Dataset:
-    """Add the scores that `extractors` read from files to a data set; a file may cover the language `pairs` alone."""
+    """Add the scores that `extractors` read from files to a data set; a file may cover only the language `pairs`."""
     in_files = {
         part._column: part for part in extractors if isinstance(part, ExternalScores) and part._scores is not None
     }
@@ -235,5 +235,5 @@ def _of_column(dataset: Dataset, extractor: ExternalScores) -> FloatArray:
 
 
 def _rated(dataset: Dataset, extractor: ExternalScores) -> pd.DataFrame:
-    """Return the rows of ratings whose kind is the name of the scores."""
+    """Return the ratings of `dataset` whose kind is the name of the extractor's scores."""
     return dataset.ratings[(dataset.ratings["kind"] == extractor.name).to_numpy(bool)]

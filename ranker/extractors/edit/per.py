@@ -17,7 +17,7 @@ from ranker.text.tokens import TokenBatch
 
 @dataclass(frozen=True)
 class PositionIndependentErrorRate(ReferenceErrorRate):
-    r"""PER: number of words without a match in any order, over the length of the reference; 0 is best.
+    r"""PER: number of unmatched words, regardless of word order, over the length of the reference; 0 is best.
 
     .. math:: \min_r \frac{\max(|c|, |r|) - \mathrm{matches}(c, r)}{|r|}
 

@@ -188,7 +188,7 @@ def _shift(words: Int32Array, trial: Int32Array, start: int, size: int, target: 
 
 @kernel
 def _run_length(words: Int32Array, start: int, reference: Int32Array, at: int, longest: int) -> int:
-    """Number of consecutive words from `start` on that equal the reference words from `at` on, at most `longest`."""
+    """Number of consecutive words from `start` that equal the reference words from `at`, at most `longest`."""
     size = 0
     most = min(longest, len(words) - start, len(reference) - at)
     while size < most and words[start + size] == reference[at + size]:
@@ -204,7 +204,7 @@ def _may_move(start: int, stop: int, place: int, max_distance: int) -> bool:
 
 @kernel
 def _longest_movable(search: ShiftSearch, runs: Int32Array) -> Int32Array:
-    """Return the length of the longest shift that tercom tries at each word; fill `runs` with lengths of equal runs."""
+    """Return the size of the longest shift tercom tries at each word; fill `runs` with numbers of equal words."""
     words, reference, following, limits = search.words, search.reference, search.following, search.limits
     aligned, wrong = search.alignment.aligned, search.alignment.wrong
     size = len(reference)

@@ -132,7 +132,7 @@ def estimate(
     least: float = 0.03,
     least_count: float = 4.0,
 ) -> Substitutions:
-    """Learn a table of substitutions; `pair_weight` has weights of the sentence pairs, 0 to leave a pair out."""
+    """Learn a table of substitutions; `pair_weight` contains a weight for each sentence pair, 0 to leave a pair out."""
     pairs = len(cooccurrences.starts) - 1
     weight = np.ones(pairs) if pair_weight is None else np.asarray(pair_weight, dtype=np.float64)
     options = (iterations, null, discount)

@@ -106,5 +106,5 @@ class SystemContrast(TableResult):
 
     @property
     def frequency_title(self) -> str:
-        """Explanation for display of the text in which word frequencies are counted."""
+        """Explanation, for display, of the text in which word frequencies are counted."""
         return f"how often {self.frequencies} {'have' if self.frequencies == 'the references' else 'has'} them"

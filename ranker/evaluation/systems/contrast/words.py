@@ -29,7 +29,7 @@ class UnitCounts:
 
     @classmethod
     def of(cls, values: npt.ArrayLike, offsets: Int64Array, sentences: Int64Array) -> UnitCounts:
-        """Count the units in sentences."""
+        """Count units, in CSR form, in `sentences` (4, sources): two translations and their references per source."""
         units = TokenisedTexts(np.asarray(values, dtype=np.int32), offsets, [])
         width = int(units.values.max(initial=0)) + 1
         keys = []
@@ -44,7 +44,7 @@ class UnitCounts:
 
     @property
     def matches(self) -> Int64Array:
-        """Clipped matches of each system, shape (2, entries)."""
+        """Number of matched occurrences of each source's units in each system's translation, shape (2, entries)."""
         return np.minimum(self.translations, self.references)
 
     def statistics(self, sources: int, bucket: Int64Array, buckets: int) -> FloatArray:
