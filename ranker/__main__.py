@@ -42,7 +42,7 @@ def run() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Replace a closed standard error by the null device, so that no file takes its descriptor and receives messages.
+    """If standard error is closed, replace it by the null device, so that no file opened later receives messages.
 
     Code that needs standard input or output refuses a closed one.
     """

@@ -385,7 +385,7 @@ def unwritable(path: Path, error: OSError) -> DataError:
 
 
 def safe_join(folder: str | Path, *names: str) -> Path:
-    """Join `names` that come from data to the path `folder`; refuse any that is not a plain file name."""
+    """Join `names` that come from data to the path `folder`; refuse a name that is not a plain file name."""
     for name in names:
         plain = name.isprintable() and not _NOT_IN_NAMES.search(name) and 0 < len(name.encode()) <= _LONGEST_NAME
         if not plain or name != name.strip(". ") or _DEVICE.match(name):
@@ -408,7 +408,7 @@ def write_bytes(path: str | Path, raw: bytes) -> None:
 
 
 def write_together(files: Mapping[Path, bytes]) -> None:
-    """Replace several files as `write_bytes` does, but rename none before all are written."""
+    """Replace several files as `write_bytes` does, once all their new contents are written to temporary files."""
     for target in files:
         check_target(target)
     with ExitStack() as stack:

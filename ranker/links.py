@@ -23,7 +23,7 @@ class Links:
         return len(self.offsets) - 1
 
     def __repr__(self) -> str:
-        """Return the type with the numbers of pairs and links."""
+        """Return the class name with the numbers of pairs and links."""
         return f"<Links: {len(self.source):,} of {len(self):,} pairs>"
 
     def of(self, pair: int) -> list[tuple[int, int]]:

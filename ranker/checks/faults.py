@@ -57,7 +57,7 @@ def fault_note(dataset: Dataset) -> str | None:
 def without_votes(
     dataset: Dataset, extractors: Iterable[Extractor], compute: Callable[[Dataset], FloatArray]
 ) -> FloatArray:
-    """Compute values of all candidates; outranked candidates do not influence the values of the other candidates.
+    """Compute values of all candidates; the faulty candidates that `outranked` marks do not influence other values.
 
     The other candidates of a source get 0 if they are too few to be compared and the source has no reference.
     """

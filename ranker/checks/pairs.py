@@ -22,7 +22,7 @@ _SHARED = 0.34
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Languages of each source and of its outputs ("" if unknown), and True where translations are expected."""
+    """Languages of each source and of its outputs ("" if unknown), and True if the outputs should be translations."""
 
     source: npt.NDArray[np.object_]
     target: npt.NDArray[np.object_]
@@ -34,7 +34,7 @@ class PairedTexts(Texts):
 
     @cached_property
     def expected(self) -> Pairs:
-        """Languages of each source and its outputs, and True where translations are expected."""
+        """Languages of each source and of its outputs, and True if the outputs should be translations."""
         return expected_pairs(self)
 
     @property

@@ -136,7 +136,7 @@ def _read(inputs: Input, target: list[Path] | None) -> tuple[Dataset, tuple[Path
 
 
 def _translations(dataset: Dataset, system: str | None, reference: int | None) -> tuple[list[str], list[str]]:
-    """Return source texts and, row by row, their translations by all systems, by one system, or of one reference."""
+    """Return source texts and, row by row, their translations: all systems' outputs, one system's, or one reference."""
     if reference is None:
         rows = dataset.candidates
         if system is not None:

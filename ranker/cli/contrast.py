@@ -148,7 +148,7 @@ def _shortened(result: SystemContrast, ngrams: int, segments: int) -> SystemCont
 
 
 def _data_and_systems(words: list[str], *, elsewhere: bool) -> tuple[list[str], tuple[str, str] | None]:
-    """Split arguments into a data set (none if `elsewhere`: options name it) and two systems (None if not given)."""
+    """Split arguments into a data set, unless options name it (`elsewhere`), and two systems (None if not given)."""
     data, names = ([], words) if elsewhere else (words[:1], words[1:])
     if len(names) not in (0, 2):
         expected = "SYSTEM SYSTEM before -d, -s, -r and -t" if elsewhere else "DATA SYSTEM SYSTEM"
@@ -159,7 +159,7 @@ def _data_and_systems(words: list[str], *, elsewhere: bool) -> tuple[list[str], 
 
 
 def _rows(result: SystemContrast) -> list[dict[str, Any]]:
-    """Return a row for every bucket, n-gram and segment; the difference for an n-gram is between numbers of matches."""
+    """Return a row for every bucket, n-gram and segment; n-grams have numbers of matches in place of scores."""
     rows = []
     for breakdown in result.breakdowns:
         for bucket in breakdown.buckets:
@@ -222,7 +222,7 @@ def _headed(name: str) -> str:
 
 
 def _show_breakdown(breakdown: Breakdown, title: str, names: tuple[str, str]) -> None:
-    """Print a table of buckets; if many, only the documents that differ most or the most frequent parts of speech."""
+    """Print a table of buckets; of many, only the documents that differ most or the most frequent parts of speech."""
     buckets: Sequence[Bucket] = breakdown.buckets
     if len(buckets) > _ROWS and breakdown.subject in ("document", "part of speech"):
         by_size = breakdown.subject == "part of speech"

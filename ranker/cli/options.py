@@ -163,7 +163,7 @@ def check_exclude_self(references_as_candidates: bool, exclude_self: bool) -> No
 
 
 def typed_options(context: typer.Context, without: Container[str]) -> dict[str, list[str]]:
-    """Return the parameters that the user typed, except those in `without`, with their options; arguments have none."""
+    """Return the names of typed parameters not in `without`, each with its option; arguments have an empty list."""
     options = {}
     for parameter in context.command.params:
         name, source = parameter.name or "", context.get_parameter_source(parameter.name or "")
@@ -191,7 +191,7 @@ def level_of(name: LevelName | None) -> Level | None:
 
 
 def listed_paths(values: list[str] | None) -> list[str]:
-    """Return the paths given by repeated options or separated by commas; existing files may have commas in names."""
+    """Return the paths given by repeated options or separated by commas, except for commas in existing files' names."""
     return [
         path.strip()
         for text in values or []
@@ -346,7 +346,7 @@ class Input(Corpora):
             )
 
     def system(self, name: str) -> str:
-        """Return the name of the system whose translations are in the file `name`; `name` if it is no such file."""
+        """Return the system whose translations are in the file `name`, or `name` itself if there is no such file."""
         from ranker.corpora.formats.system_names import system_files
 
         files = system_files(self.translations).items()

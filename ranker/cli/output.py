@@ -59,7 +59,7 @@ def emit(
     title: str = "",
     notes: Iterable[str] = (),
 ) -> None:
-    """Print a result in the format `form`, after the pending notes; `notes` come last, except after a table.
+    """Print the pending notes, the result in the format `form` and, unless it is a table, the `notes` on the result.
 
     JSON is `document` or else an object of ``signature`` and ``rows``; JSON lines are `lines` or else `rows`; CSV is
     `rows`; and `show` prints what people read, by default a table of the rows and the signature. After the other forms,
@@ -167,7 +167,7 @@ def print_note(note: str) -> None:
 
 
 def note_with_result(notes: Iterable[str], rest: str) -> None:
-    """Keep notes to print before the result, but not before an error; `rest` tells where to read further notes."""
+    """Keep notes to print before the result, unless there is an error; `rest` tells where to read notes left out."""
     _wanted.notes.append((notes, rest))
 
 
@@ -291,7 +291,7 @@ def win_rows(names: Sequence[str], ahead: Container[tuple[str, str]], what: str)
 
 
 class ModelScore(float):
-    """A score of a trained model, shown to people with only the decimals in which all processors agree."""
+    """A score of a trained model, displayed with only the decimals that are the same on every processor."""
 
     decimals = 3
 

@@ -156,7 +156,7 @@ def print_notes(scorers: Iterable[Scorer], dataset: Dataset) -> None:
 
 
 def print_each(notes: Iterable[tuple[str, str]], scorers: int) -> None:
-    """Print each note of (scorer's name, note) pairs once, after the scorers' names unless all `scorers` have it."""
+    """Print each note once, after the names of the scorers that it is about, unless these are all `scorers`."""
     named: dict[str, list[str]] = {}
     for name, note in notes:
         named.setdefault(note, []).append(name)

@@ -39,7 +39,7 @@ class Confidence:
 
 
 def probability(margin: npt.ArrayLike, slope: npt.ArrayLike, lapse: npt.ArrayLike) -> FloatArray:
-    """Return P(margin), by the formula in the module's docstring, elementwise."""
+    """Return the probability that people prefer the first of two candidates, by the margin of their scores."""
     return np.asarray(0.5 + (1.0 - np.asarray(lapse)) * 0.5 * np.tanh(0.5 * np.asarray(slope) * np.asarray(margin)))
 
 
@@ -54,7 +54,7 @@ class JudgedPairs:
 
     @classmethod
     def of(cls, people: Judged) -> JudgedPairs:
-        """Return the pairs of preferences or, for scores, all pairs of a source's candidates that have human scores."""
+        """Return the pairs that preferences compare or, for human scores, all pairs of a source's scored candidates."""
         if people.kind == PREFERENCES:
             table = people.dataset.preferences
             table = table[table["primary"].to_numpy(bool) & (table["relation"] != "-").to_numpy(bool)]
@@ -106,7 +106,7 @@ def fit_confidence(margin: npt.ArrayLike, outcome: npt.ArrayLike, weight: npt.Ar
 
 
 def tie_threshold(margin: FloatArray, outcome: FloatArray, weight: FloatArray) -> float:
-    """Return the smallest tie threshold (see the module) that agrees with the most judgements by weight."""
+    """Return the tie threshold that agrees with the most judgements by weight; the smallest if several do equally."""
     distance = np.abs(margin)
     right = np.where(margin > 0, outcome == 1.0, outcome == 0.0) & (distance > 0)
     gain = weight * ((outcome == 0.5).astype(np.float64) - right)

@@ -187,7 +187,7 @@ class FeatureSet:
         )
 
     def missing_requirement(self, dataset: Dataset) -> str | None:
-        """Return the reason why `dataset` has too few references for some extractors to learn from, or None."""
+        """Return a message if `dataset` has too few references for some extractors to learn from, else None."""
         return join_notes(extractor.needs.missing(dataset) for extractor in self.extractors)
 
     @property
@@ -196,7 +196,7 @@ class FeatureSet:
         return tuple(part for extractor in self.extractors for part in extractor.members)
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return the extractors' notes on the columns of `dataset`, each once, in one line, or None."""
+        """Return the extractors' different notes on the columns of `dataset`, joined in one line, or None."""
         return join_notes(extractor.note(context_for(extractor, dataset)[0]) for extractor in self.extractors)
 
     def transform(
@@ -297,14 +297,14 @@ class FeatureSet:
 
 
 def context_for(extractor: Extractor, dataset: Dataset) -> tuple[Dataset, BoolArray | slice]:
-    """Return `dataset` or, for an extractor that compares candidates, its context; and the rows of `dataset` there."""
+    """Return the data set that an extractor has to see, `dataset` or its `context`, and the rows of `dataset` in it."""
     if dataset.context is dataset or not extractor.needs.other_candidates:
         return dataset, slice(None)
     return dataset.context, dataset.context_rows
 
 
 def _own_columns(extractor: Extractor, dataset: Dataset, ready: FloatArray | None = None) -> FloatArray:
-    """Return columns, `ready` or computed: 0 without references, leave-one-out where a candidate is a reference."""
+    """Return columns, computed unless `ready`: 0 without a reference, leave-one-out for references as candidates."""
     if not extractor.needs.references:
         return _columns(extractor, dataset) if ready is None else ready
     has_reference = np.diff(dataset.reference_offsets) > 0

@@ -285,7 +285,7 @@ class Ranker:
         return {"confidence": probability(margin, slope, lapse), "likely_tie": np.asarray(margin) <= tie}
 
     def candidate_scores(self, candidates: Candidates) -> FloatArray:
-        """Return the scores of `score` as an array, with a value for each row of a frame, else for each candidate."""
+        """Return scores as an array, with a value for each row of a frame or, for other data, for each candidate."""
         return np.asarray(self.contributions(candidates).sum(axis=1))
 
     def score(self, candidates: Candidates) -> pd.DataFrame:
@@ -406,7 +406,7 @@ class Ranker:
         return among(dataset, self._sources)
 
     def contributions(self, candidates: Candidates) -> FloatArray:
-        """Return the contribution of every column to the score of every row of a frame, else of every candidate.
+        """Return every column's contribution to the score of every row of a frame or, for other data, every candidate.
 
         The shape is (rows, columns). The model is linear, so each row adds up to the score exactly. Rows are NaN for a
         candidate that is the only reference of its source.

@@ -76,7 +76,7 @@ class ReferenceCandidates:
 
 @view
 def leave_one_out(dataset: Dataset) -> Dataset:
-    """Turn each reference into the candidate of a source with the other references, or with itself if it is alone."""
+    """Make each reference the candidate of a source with the other references, or with itself if there is no other."""
     texts = dataset.references["text"].tolist()
     alignments = dataset.references[ALIGNMENT].tolist() if ALIGNMENT in dataset.references else None
     offsets = dataset.reference_offsets.tolist()

@@ -346,7 +346,7 @@ def sacrebleu_part(scorer: Scorer, dataset: Dataset, levels: Sequence[str]) -> s
 
 @view
 def _of_one_segment(dataset: Dataset, *, documents: bool) -> set[bool]:
-    """Return {True} if every system (or document) has one segment, {False} if no system has just one, else both."""
+    """Return {True} if every system (or document) has one segment, {False} if none has, otherwise {True, False}."""
     columns = {
         "lp": source_language_pairs(dataset),
         "doc": dataset.sources["doc"].to_numpy(object) if documents else "",

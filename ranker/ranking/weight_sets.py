@@ -32,7 +32,7 @@ class AvailableInputs:
     references: int
 
     def suffices(self, extractors: Sequence[Extractor], *, by_language: bool = False) -> BoolArray:
-        """True where a source meets an extractor's needs (language if `by_language`), shape (sources, extractors)."""
+        """Mask (sources, extractors) of the needs that a source meets, including those of language if `by_language`."""
         masks = [
             (self.has_reference | (needs.references == 0))
             & (self.candidates >= needs.candidates)
@@ -58,7 +58,7 @@ def available_inputs(dataset: Dataset) -> AvailableInputs:
 
 
 def usable(extractors: Sequence[Extractor], dataset: Dataset) -> BoolArray:
-    """True where a source meets an extractor's needs, other than of language, shape (sources, extractors)."""
+    """True where a source meets an extractor's needs, apart from language, shape (sources, extractors)."""
     return available_inputs(dataset).suffices(extractors)
 
 
@@ -107,7 +107,7 @@ class WeightSets:
         return replace(self, weights=weights)
 
     def restricted_to(self, chosen: BoolArray) -> WeightSets | None:
-        """Return the sets that use only `chosen` extractors, and not just fluency or length; None if no set is left."""
+        """Return the sets of `chosen` extractors only, and not of fluency or length alone; None if no set is left."""
         evidence = chosen & self._evidence
         sets = ~self.used[:, ~chosen].any(axis=1) & self.used[:, evidence].any(axis=1)
         if not sets.any():
@@ -134,7 +134,7 @@ class WeightSets:
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """Titles of all sets but the first, which name the missing or the remaining extractors."""
+        """Titles of all sets but the first; a title names the extractors that the set lacks or has."""
         short = [self._title(place) for place in range(1, len(self.used))]
         return tuple(
             f"without {', '.join(map(str, self.without(place)))}" if short.count(title) > 1 else title
@@ -142,7 +142,7 @@ class WeightSets:
         )
 
     def choose(self, dataset: Dataset) -> Int64Array:
-        """Return, for each source, the number of the first set whose extractors have their inputs, or `NONE`."""
+        """Return, by source, the number of the first set whose extractors have the inputs they need, or `NONE`."""
         inputs = available_inputs(dataset)
         fits = self._fits(inputs.suffices(self.extractors, by_language=self.by_language))
         anywhere = self._fits(inputs.suffices(self.extractors))
@@ -161,7 +161,7 @@ class WeightSets:
         return np.where(lost, NONE, fits.argmax(axis=1))
 
     def _fits(self, enough: BoolArray) -> BoolArray:
-        """True for sets whose extractors are all in the mask `enough` (sources, extractors), shape (sources, sets).
+        """True for a source and a set if the source has `enough` for all extractors of the set, shape (sources, sets).
 
         Sets with only fluency and length count only if no set has other extractors.
         """

@@ -155,7 +155,7 @@ def differences(dataset: Dataset, first: int, second: int) -> tuple[tuple[TextRu
 
 
 def _common(first: Sequence[str], second: Sequence[str]) -> tuple[list[bool], list[bool]]:
-    """Return masks of the words in the longest common subsequence, choosing the one that the page's script finds."""
+    """Return masks of the words in the longest common subsequence; of several, the one that the page's script finds."""
     best = np.zeros((len(first) + 1, len(second) + 1), dtype=np.int64)
     second_words = np.array(second, dtype=object)
     for place in range(len(first) - 1, -1, -1):
@@ -225,7 +225,7 @@ def _cut(runs: Sequence[TextRun]) -> tuple[TextRun, ...]:
 
 
 def _spans(text: str, words: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
-    """Return the text and the place of each word; if a word is not found, the text is the words joined by spaces."""
+    """Return `text`, or the words joined by spaces if a word is not found, and the start and end of each word."""
     for attempt in (text, " ".join(words)):
         spans: list[tuple[int, int]] = []
         at = 0

@@ -57,7 +57,7 @@ class Agreement:
         return tuple(scope for scope in self.evaluation.scopes if scope.lp)
 
     def spearman(self, scope: Scope) -> Cell:
-        """Return the cell of Spearman's rho in a scope."""
+        """Return the evaluation's cell for Spearman's rho in a scope."""
         cell = self.evaluation.cell("segment.spearman", scope.id, self.evaluation.metrics[0].name)
         assert cell is not None
         return cell
@@ -296,7 +296,7 @@ def extractor_columns(ranker: Ranker) -> Int64Array:
 
 
 def shares(contributions: Sequence[FloatArray], sources: Sequence[Int64Array], owner: Int64Array) -> FloatArray:
-    """Extractors' shares of score variance within sources: ``sum(contribution * score) / sum(score^2)``, centred."""
+    """Extractors' shares of score variance: ``sum(contribution * score) / sum(score^2)``, both centred by source."""
     products = np.zeros(len(owner))
     for matrix, source in zip(contributions, sources, strict=True):
         centred = within_sources(matrix, source)

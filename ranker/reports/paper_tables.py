@@ -26,7 +26,7 @@ _MARKS = ((0.01, "‡"), (0.05, "†"))
 
 
 def latex(result: SystemsResult, *, percent: bool = False) -> str:
-    """Return one booktabs table per language pair, sorted by the first metric, best scores in bold."""
+    """Return one booktabs table per language pair, sorted by the first metric, with the best scores in bold."""
     return "\n".join(_latex_table(result, lp, percent) for lp in result.language_pairs)
 
 
@@ -92,7 +92,7 @@ def _heads(result: SystemsResult, lp: LanguagePair, percent: bool) -> Iterator[t
 def _rows(
     result: SystemsResult, lp: LanguagePair, percent: bool
 ) -> Iterator[tuple[bool, str, str, list[tuple[str, bool, str, str]], list[str]]]:
-    """Yield per system: True if it starts a cluster, ranks, name, scores (value, best, mark, interval), human score."""
+    """Yield each system's new-cluster flag, ranks, name, scores (value, best, mark, interval) and human score."""
     comparisons, people = result.of_language_pair(lp), result.people(lp)
     cluster = 1
     for each in comparisons[0].systems:

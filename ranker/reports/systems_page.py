@@ -61,7 +61,7 @@ class SystemsFindings:
 
 
 def systems_report(findings: SystemsFindings, *, percent: bool = False) -> tuple[str, dict[str, Plot]]:
-    """Return the report on a comparison of systems, and its plots; `percent` shows fractions in per cent."""
+    """Return the report on a comparison of systems, and its plots; with `percent`, fractions are percentages."""
     require()
     result = findings.result
     sections = [

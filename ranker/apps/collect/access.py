@@ -21,7 +21,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}\Z")
 
 @dataclass(frozen=True)
 class Person:
-    """A person with a valid link."""
+    """A judge or the owner, identified by a valid personal link."""
 
     id: int
     code: str
@@ -29,7 +29,7 @@ class Person:
 
 
 def token_hash(token: str) -> str:
-    """Return the hash that is stored for a token; with 256 random bits, a plain hash cannot be reversed by search."""
+    """Return the hash stored in place of a token; with 256 random bits, a token cannot be found from a plain hash."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 

@@ -172,7 +172,7 @@ def _repeated(
 def _judged_before(
     connection: sqlite3.Connection, judge: int, generator: random.Random, to_degrade: CampaignSettings | None = None
 ) -> sqlite3.Row | None:
-    """Return an item that a judge saw once, a while ago, and rated well enough to degrade if `to_degrade` is given."""
+    """Return an item that a judge saw once, a while ago; with `to_degrade`, one rated well enough to be degraded."""
     rows = connection.execute(
         "SELECT item.*, answer FROM assignment AS first JOIN item ON item.id = first.item "
         "WHERE judge = ? AND item.role = ? AND answer IS NOT NULL AND NOT EXISTS (SELECT 1 FROM assignment AS again "

@@ -39,7 +39,7 @@ _RATE_WINDOWS = (600.0, 3600.0, 86_400.0)
 
 @dataclass(frozen=True)
 class CampaignProgress:
-    """Progress of a campaign: `further` counts answers that are not exported, `rate` is per hour, `left` is seconds."""
+    """Progress of a campaign: `further` answers are not exported, `rate` is in answers per hour, `left` in seconds."""
 
     judged: int
     wanted: int
@@ -62,7 +62,7 @@ def host_and_port(url: str) -> tuple[str, int | None]:
 
 
 def connect(path: str | Path) -> sqlite3.Connection:
-    """Open a campaign file, always with SQLite; raise a `DataError` if it is not a campaign of this version.
+    """Open a campaign file as an SQLite database; raise a `DataError` if it is not a campaign of this version.
 
     If anything else in a process opens a database's file and closes it, the system drops the locks of all connections
     of the process (SQLite, "How To Corrupt An SQLite Database File", 2.2), and other processes delete what they write.

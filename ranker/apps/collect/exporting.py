@@ -27,7 +27,7 @@ def dataset_of(
     without: Collection[str] = (),
     by_judge: bool = False,
 ) -> Dataset:
-    """Return a data set of a campaign's items with their current judgements, without any checks.
+    """Return a data set of a campaign's items and their current judgements, without items that only check the judges.
 
     MQM penalties are means over the judges of an output or, with `by_judge`, separate for each judge.
     """
@@ -94,7 +94,7 @@ def dataset_of(
 
 
 def _preferences(groups: list[list[int]], ranks: list[int], judge: str, task: str) -> list[tuple[object, ...]]:
-    """Return a preference row for each pair of an item's candidates, primary if both come first in their group."""
+    """Return a row for each pair of an item's candidates; a pair is primary if each candidate is its group's first."""
     shown = sorted(
         (candidate, ranks[place], not number)
         for place, group in enumerate(groups)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CreatedCampaign:
-    """Counts of a new campaign, and the personal links, which are not stored.
+    """Numbers of items and of skipped sources of a new campaign, and its personal links, which are not stored.
 
     `unmarked` is the number of `gold` items without prefilled marks, but 0 if other items lack them as often;
     `passed_over` is the number of sources without two different outputs.
@@ -214,7 +214,7 @@ def _gold_answers(gold: Dataset, kind: TaskKind, settings: CampaignSettings) -> 
 
 
 def _gold_scores(gold: Dataset) -> FloatArray:
-    """Return the candidates' human scores by the first known kind of judgement, or by the only kind there is."""
+    """Return the candidates' human scores by the first well-known kind of judgement, or else by the only kind."""
     from ranker.corpora.judgements import PREFERENCES, RATINGS, human_scores, kinds, ratings_of
 
     available = kinds(gold)

@@ -40,7 +40,7 @@ class WordAligner:
         return align_dataset(self.model, dataset)
 
     def row(self, language_pair: str) -> dict[str, Any]:
-        """Return the aligner's row in the table that `table` makes."""
+        """Return the aligner's row for the table that `table` makes."""
         return {
             "language pair": language_pair,
             "learnt from": self.learnt_from,
@@ -59,7 +59,7 @@ class Aligners:
 
     @classmethod
     def parse(cls, files: Sequence[str], bitexts: Sequence[str]) -> Aligners:
-        """Parse options: each file as ``[de-en=]FILE``, each bitext as two paths, also with ``de-en=``."""
+        """Parse options: a file is given as ``[de-en=]FILE``, a bitext as ``[de-en=]FILE FILE``."""
         if len(bitexts) % 2:
             raise OptionError(
                 f"--bitext: found an odd number of files, {len(bitexts)}; expected two for each language pair, as in "

@@ -126,7 +126,7 @@ class People:
         return Preference(int(different.sum()), int(np.count_nonzero(sign)), int((sign > 0).sum()))
 
     def mean_score(self, chosen: Int64Array) -> float:
-        """Return the mean human score of the chosen outputs, as far as they have scores; NaN without any score."""
+        """Return the mean human score of the chosen outputs that have a score; NaN if no chosen output has a score."""
         known = self.scores[chosen][~np.isnan(self.scores[chosen])]
         return float(known.mean()) if len(known) else float("nan")
 

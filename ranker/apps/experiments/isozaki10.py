@@ -212,7 +212,7 @@ def _scored(dataset: Dataset, target: str) -> list[CandidateScores]:
 
 
 def _mean(parts: Sequence[PairCorrelations]) -> PairCorrelations:
-    """Return the mean correlations over `parts`; a mean is NaN if it is NaN in any part."""
+    """Return the mean correlations over `parts`; a mean is NaN if the correlation is NaN in any part."""
     return PairCorrelations(
         parts[0].data,
         "",

@@ -43,7 +43,7 @@ LEXICAL = "bleu1"
 
 @dataclass(frozen=True, eq=False)
 class _Corpus:
-    """Pairs of judged candidates, and the components of scores, each extracted once."""
+    """Pairs of judged candidates, and the components of their scores, each component extracted only once."""
 
     dataset: Dataset
     pairs: PreferencePairs

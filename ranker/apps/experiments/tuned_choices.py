@@ -135,7 +135,7 @@ class TuningRun:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Results of tuning one language pair to every metric; axes of scores: tuning metric, scoring metric, run."""
+    """Results of tuning one language pair to every metric; axes of `scores`: tuning metric, scoring metric, run."""
 
     pair: TuningPair
     runs: list[list[TuningRun]]

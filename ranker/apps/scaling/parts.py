@@ -59,7 +59,7 @@ class ShardResult:
 def process(
     shards: Shards, make: Make, signature: str, folder: Path, client: Any = None, threads: int | None = None
 ) -> list[ShardResult]:
-    """Return the results for all shards, in order, made here or by `client`; `signature` identifies all other input."""
+    """Return all shards' results in order, made here or by `client`; `signature` identifies all input but the data."""
     folder = folder.absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -71,7 +71,7 @@ def best_two_of_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
 
 @kernel(elements=0)
 def lone_rows(values: FloatArray, offsets: Int64Array) -> tuple[bool, Int64Array]:
-    """True if each block is 0 except for at most one positive value; and the row of this value in each block, or -1."""
+    """True if no block has negative or several positive values; and the row of each block's positive value, or -1."""
     result = np.full(len(offsets) - 1, -1, dtype=np.int64)
     for block in range(len(offsets) - 1):
         for row in range(offsets[block], offsets[block + 1]):
@@ -96,7 +96,7 @@ def order_in_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
 def _envelopes(
     intercept: FloatArray, slope: FloatArray, order: Int64Array, offsets: Int64Array
 ) -> tuple[Int64Array, FloatArray, Int64Array]:
-    """Return each block's upper envelope: its rows and start steps, stored from the block's offset, and its size."""
+    """Return each block's upper envelope: its lines' rows and first steps, from the block's offset on; and its size."""
     rows = np.empty(len(order), dtype=np.int64)
     starts = np.empty(len(order))
     sizes = np.zeros(len(offsets) - 1, dtype=np.int64)
@@ -156,7 +156,7 @@ def _breakpoints(
 def _lone_breakpoints(
     intercept: FloatArray, slope: FloatArray, lone: Int64Array, two: Int64Array
 ) -> tuple[FloatArray, Int64Array, Int64Array, Int64Array]:
-    """Return the same as `_breakpoints` for blocks with at most one rising line, which meets the highest level line."""
+    """Return the same as `_breakpoints` for blocks with at most one rising line, which meets the highest flat line."""
     steps = np.empty(len(lone))
     before = np.empty(len(lone), dtype=np.int64)
     after = np.empty(len(lone), dtype=np.int64)
@@ -231,7 +231,7 @@ def _summed(
 def wide_intervals(
     breakpoints: FloatArray, lowest: float, highest: float, narrow: float
 ) -> tuple[Int64Array, FloatArray, FloatArray]:
-    """Return index, start and end of each interval between breakpoints, within the bounds, that is not too `narrow`."""
+    """Return the index, start and end of each interval between breakpoints, cut to the bounds, unless too `narrow`."""
     number = len(breakpoints) + 1
     which = np.empty(number, dtype=np.int64)
     left, right = np.empty(number), np.empty(number)

@@ -83,7 +83,7 @@ def check_sentences(nbest: NBestList, references: Dataset) -> None:
 
 
 def distinct_hypotheses(nbest: NBestList) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """Return distinct (sentence, text) pairs: each pair's first hypothesis, each hypothesis's pair, and sorted keys."""
+    """Return distinct (sentence, text) pairs: each pair's first hypothesis, each hypothesis's pair, each pair's key."""
     keys = (nbest.sentence << _BITS) | nbest.text
     key, first, row = np.unique(keys, return_index=True, return_inverse=True)
     return first.astype(np.int64), row.astype(np.int64), key

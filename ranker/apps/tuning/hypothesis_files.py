@@ -47,7 +47,7 @@ def _of_dataset(dataset: Dataset) -> tuple[NBestList, Dataset]:
 
 
 def _of_lines(lines: list[str], file: str, sentences: int | None, each: int | None) -> NBestList:
-    """Make an n-best list from plain lines, the same number for every sentence."""
+    """Make an n-best list from plain lines, with the same number of lines for every sentence."""
     if each is None:
         if not sentences:
             raise DataError(

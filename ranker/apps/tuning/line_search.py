@@ -97,7 +97,7 @@ class Problem:
 
     @functools.cached_property
     def lone(self) -> list[Int64Array | None]:
-        """Rows of each sentence's only positive value, for each column; None for columns with other nonzero values."""
+        """For each column, the row of a sentence's only positive value; None if the column has other nonzero values."""
         lone = [lone_rows(column, self.offsets) for column in self.columns]
         return [rows if alone else None for alone, rows in lone]
 
@@ -128,7 +128,7 @@ class Problem:
 
 
 def _inside(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return a step in each interval: 0 if well inside, else the middle or, if unbounded, one near the finite end."""
+    """Return a step in each interval: 0 if well inside it, else its middle or a step near its only finite end."""
     ends = np.isfinite(left), np.isfinite(right)
     # numbers in place of infinities keep the arithmetic below from warning
     low, high = np.where(ends[0], left, -1.0), np.where(ends[1], right, 1.0)

@@ -40,7 +40,7 @@ class ScorerSimilarity:
 def mean_pairwise(
     nbest: NBestList, hypotheses: Int64Array, gain: Metric | Scorer, mass: FloatArray, sources: Dataset | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return each hypothesis's weighted sum of scores against all of its sentence, and its score against itself."""
+    """Return a hypothesis's weighted sum of scores against its sentence's hypotheses, and its score against itself."""
     scored_by = gain if isinstance(gain, Metric) else gain.feature_set
     check_new_texts(scored_by.members, "hypotheses against each other")
     number = int(nbest.sentence.max(initial=-1)) + 1

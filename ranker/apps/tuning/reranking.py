@@ -60,7 +60,7 @@ def sound_scores(nbest: NBestList, references: Dataset, objective: Scorer) -> Fl
 
 
 def outranked_hypotheses(nbest: NBestList, references: Dataset | None) -> tuple[BoolArray, str | None]:
-    """Return a mask of hypotheses that are not translations, in sentences with a hypothesis that is, and a note."""
+    """Return a mask of hypotheses that are not translations although their sentence has a translation, and a note."""
     if references is None:
         references = references_of([""] * (int(nbest.sentence.max(initial=-1)) + 1), [], [], nbest.name)
     _, row, _ = distinct_hypotheses(nbest)

@@ -35,7 +35,7 @@ class State:
 
     @contextmanager
     def open(self, decoder: Decoder) -> Iterator[None]:
-        """Begin a run, or continue one of the same decoder; no other run can use the directory within the block."""
+        """Begin or continue a run of a decoder; no other run can use the directory within the block."""
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
             descriptor = locks.open_folder(self.directory.resolve())

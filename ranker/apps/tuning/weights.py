@@ -79,7 +79,7 @@ def write_weights(weights: Weights, prefix: str | Path, **facts: Any) -> list[Pa
 
 
 def read_weights(path: str | Path) -> Weights:
-    """Read weights from JSON, from the section ``[weight]`` of a Moses configuration, or from such lines alone."""
+    """Read weights from JSON, a Moses configuration's section ``[weight]``, or a file of lines as in that section."""
     text = read_text(path)
     file = display_name(path)
     groups = _from_json(text, file) if text.lstrip().startswith("{") else _from_lines(text, file)
@@ -153,7 +153,7 @@ class WeightSpace:
         return float(ends.min(axis=0).max(initial=-np.inf)), float(ends.max(axis=0).min(initial=np.inf))
 
     def restarts(self, number: int, seed: int, iteration: int) -> FloatArray:
-        """Draw random points within the bounds, or from -1 to 1, determined by the space, seed and iteration alone."""
+        """Draw random points within the bounds (by default -1 and 1), determined by space, seed and iteration alone."""
         low = np.where(np.isfinite(self.lower), self.lower, np.minimum(-1.0, self.upper - 2.0))
         high = np.where(np.isfinite(self.upper), self.upper, np.maximum(1.0, low + 2.0))
         drawn = np.random.default_rng([seed, iteration]).uniform(size=(number, len(self.start)))

@@ -85,7 +85,7 @@ _LINES = access.Limiter(rate=0.1, burst=10)
 
 
 class Site:
-    """The pages of one campaign; a single connection, in the event loop's thread, reads and writes its file."""
+    """The pages of one campaign, whose file is read and written by a single connection in the event loop's thread."""
 
     def __init__(self, path: str | Path, connection: sqlite3.Connection) -> None:
         self.connection = connection
@@ -308,7 +308,7 @@ class Site:
             raise HTTPException(429)
 
     async def _form(self, request: Request, token: str) -> dict[str, str]:
-        """Read a form from a page for this token; refuse a form from another origin, or too long, slow or invalid."""
+        """Read a form from a page for this token; refuse a form that is foreign, too long, too slow or invalid."""
         origin = request.headers.get("origin")
         if origin is not None and origin.partition("://")[2] != request.headers.get("host", ""):
             raise HTTPException(403)
