@@ -105,7 +105,7 @@ def reading(name: str, expected: str = "") -> Iterator[None]:
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(f"damaged or incomplete gzip file ({error}): copy or download it again", file=name) from None
     except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror or error}", file=name) from None
+        raise DataError(f"cannot be read: {error.strerror or error}; check path and permissions", file=name) from None
     except ValueError as error:
         if isinstance(error, DataError):
             raise
@@ -381,7 +381,7 @@ def check_folder(path: Path, what: str, marks: Sequence[str]) -> None:
 def unwritable(path: Path, error: OSError) -> DataError:
     """Return the error for a file or directory that cannot be written."""
     what = "it is not a directory" if isinstance(error, FileExistsError) else error.strerror or error
-    return DataError(f"cannot be written: {what}", file=display_name(path))
+    return DataError(f"cannot be written: {what}; choose another path", file=display_name(path))
 
 
 def safe_join(folder: str | Path, *names: str) -> Path:

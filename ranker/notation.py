@@ -95,7 +95,7 @@ def parse(text: str) -> Spec:
         if not equals or not key or not value:
             raise OptionError(f"{text!r}: {part!r} does not have the form option=value")
         if key in options:
-            raise OptionError(f"{text!r}: option {key!r} is given twice")
+            raise OptionError(f"{text!r}: option {key!r} is given twice; give each option once")
         options[key] = value
     return Spec(name, tuple(options.items()))
 

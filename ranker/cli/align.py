@@ -113,7 +113,7 @@ def apply_command(
     dataset, files = _read(inputs, target)
     if files and (system is not None or reference is not None):
         raise OptionError(
-            "--system and --reference select translations from --data; they cannot be used with -s and -t"
+            "--system and --reference select translations from --data; with -s and -t, leave out these options"
         )
     from ranker.corpora.formats.pharaoh import pharaoh_lines
     from ranker.extractors.order.aligner import align_texts, load_aligner
@@ -148,5 +148,5 @@ def _translations(dataset: Dataset, system: str | None, reference: int | None) -
         slot = dataset.references.groupby("source").cumcount()
         rows = dataset.references[(slot == reference - 1).to_numpy()]
         if rows.empty:
-            raise DataError(f"no source has a reference with the number {reference} (--reference)", file=dataset.name)
+            raise DataError(f"there is no reference number {reference}: choose another --reference", file=dataset.name)
     return dataset.sources["text"].iloc[rows["source"].to_numpy()].tolist(), rows["text"].tolist()

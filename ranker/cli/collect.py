@@ -164,7 +164,7 @@ def _codes(judges: str) -> list[str]:
     codes = [code.strip() for code in judges.split(",")]
     twice = next((code for code in codes if codes.count(code) > 1), None)
     if twice is not None:
-        raise OptionError(f"--judges: {twice!r} is listed twice")
+        raise OptionError(f"--judges: {twice!r} is listed twice; list each judge once")
     return codes
 
 

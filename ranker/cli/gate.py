@@ -40,7 +40,7 @@ def command(
     """
     check_percent(percent, form, html)
     if single(options.metric) and options.model:
-        raise OptionError("give either --metric or --model")
+        raise OptionError("give either --metric or --model, not both")
     result, _ = options.compare(inputs, html=html, percent=percent, gate=True)
     tested = _tested(result, max_drop / result.metrics[0].scale(percent=percent), percent)
     rows = [row for row, _ in tested]

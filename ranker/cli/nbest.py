@@ -109,7 +109,7 @@ def merge_command(
     from ranker.corpora.formats.nbest_reading import read_nbest
 
     if len(nbest) < 2:
-        raise OptionError("expected at least two n-best lists")
+        raise OptionError("found one n-best list, expected at least two to merge")
     with working("merging"):
         together = read_nbest(nbest[0])
         for path in nbest[1:]:

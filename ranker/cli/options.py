@@ -335,7 +335,7 @@ class Input(Corpora):
     def check(self) -> None:
         """Refuse options that name no data or contradict each other."""
         if self.references and self.no_references:
-            raise OptionError("give either references (-r) or --no-references")
+            raise OptionError("give either references (-r) or --no-references, not both")
         if self.parallel and self.data:
             raise OptionError("give either a corpus or parallel files (-s, -r, -t), not both")
         if self.align and not self.parallel:

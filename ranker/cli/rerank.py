@@ -114,7 +114,7 @@ def command(
             "give exactly one of --weights, --model, --oracle and --mbr (--mbr may be combined with --weights)"
         )
     if (weights and mbr and scale is None) or (scale is not None and not mbr):
-        raise OptionError("--scale requires --mbr")
+        raise OptionError("--mbr with --weights requires --scale" if mbr else "--scale requires --mbr: give both")
     oracle, mbr = single([oracle] if oracle else None, "--oracle"), single([mbr] if mbr else None, "--mbr")
     scored = _scores_in_file(oracle)
     ranker = Ranker.load(model) if model is not None else None

@@ -62,7 +62,7 @@ def command(
     Example: ranker score candidates.json --metric "bleu,bleu[order=2]" --level system
     """
     if percent and form not in ("table", "value"):
-        raise OptionError(f"--percent applies to tables only; --format {form} contains fractions")
+        raise OptionError(f"--percent applies to tables only, not to --format {form}: leave out --percent")
     if penalty and form == "mtme":
         raise OptionError("--penalty is not available with --format mtme; expected table, json, jsonl, csv or value")
     if form == "mtme" and output is None:

@@ -99,7 +99,7 @@ def files_for(extractors: Iterable[Extractor], given: list[str]) -> dict[str, st
         if not name or not file:
             raise OptionError(f"--given {entry}: expected NAME=FILE, such as --given comet=scores.tsv")
         if name in files:
-            raise OptionError(f"--given: scores {name!r} are given twice")
+            raise OptionError(f"--given: scores {name!r} are given twice; give one file for each name")
         if name not in needed:
             wanted = f"needed: {', '.join(needed)}" if needed else "no metric or model needs given scores"
             raise OptionError(f"--given {entry}: no scores {name!r} are needed{nearest(name, needed)}; {wanted}")
@@ -228,5 +228,5 @@ def by_unique_name(names: list[str], scorers: Sequence[Scorer]) -> dict[str, Sco
     """Return scorers by name; refuse a name that is given twice."""
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise OptionError(f"metric {twice[0]!r} is given twice")
+        raise OptionError(f"metric {twice[0]!r} is given twice; give each metric once")
     return dict(zip(names, scorers, strict=True))

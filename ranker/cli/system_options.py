@@ -104,7 +104,7 @@ class SystemOptions:
 def check_percent(percent: bool, form: str, html: Path | None = None) -> None:
     """Refuse ``--percent`` if neither a table nor an HTML report is written."""
     if percent and form not in _FOR_PEOPLE and html is None:
-        raise OptionError(f"--percent applies to tables only; --format {form} contains fractions")
+        raise OptionError(f"--percent applies to tables only, not to --format {form}: leave out --percent")
 
 
 def titled(result: SystemsResult, comparison: SystemComparison, percent: bool) -> str:

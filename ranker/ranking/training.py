@@ -99,7 +99,7 @@ class TrainingTable:
             features.check_references(dataset)
             reason = features.missing_requirement(dataset)
             if reason:
-                raise DataError(f"nothing can be learnt: {reason}", file=dataset.name)
+                raise DataError(f"nothing can be learnt: {reason}; add references", file=dataset.name)
             features, matrix = features.fit_transform(dataset)
             known = usable(features.extractors, dataset)
         else:

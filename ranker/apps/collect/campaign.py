@@ -135,7 +135,7 @@ def check_new(path: str | Path) -> None:
         # changes that another campaign of this name left would become part of this one
         taken = [name for name in (f"{path}{suffix}" for suffix in ("", *_SIDE_FILES)) if Path(name).exists()]
     except (OSError, ValueError) as error:
-        raise DataError(f"cannot be written: {error}", file=display_name(path)) from None
+        raise DataError(f"cannot be written ({error}): choose another name", file=display_name(path)) from None
     if taken:
         raise DataError("already exists; choose another name or delete it", file=display_name(taken[0]))
 

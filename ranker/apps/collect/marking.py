@@ -60,7 +60,7 @@ def categories_in(given: str | None, kind: TaskKind) -> tuple[str, ...]:
     plain = [name.casefold() for name in names]
     twice = next((name for name in names if plain.count(name.casefold()) > 1), None)
     if twice is not None:
-        raise OptionError(f"--categories: {twice!r} is listed twice")
+        raise OptionError(f"--categories: {twice!r} is listed twice; list each category once")
     unfit = [name for name in names if not name.isprintable() or len(name) > _LONGEST_CATEGORY]
     if unfit or not 0 < len(names) <= _MOST_CATEGORIES:
         what = f"expected 1 to {_MOST_CATEGORIES} names of up to {_LONGEST_CATEGORY} characters"

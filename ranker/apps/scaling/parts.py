@@ -118,7 +118,7 @@ def check(parts: Iterable[ShardResult], folder: Path | None) -> None:
         if folder is not None:
             what = f"the results of the others are kept in {display_name(folder)}"
         shown = f"{len(problems):,} of {counted(len(done), 'shard')} failed; {what}"
-        raise DataError(f"{problems[0]}; {shown}: repair it and run the command again")
+        raise DataError(f"{problems[0]}; {shown}: repair the shard and run the command again")
 
 
 def write_results(folder: Path, shards: Shards, parts: Sequence[ShardResult], **facts: object) -> None:

@@ -27,7 +27,7 @@ class Decoder:
         try:
             words = shlex.split(self.command)
         except ValueError as error:
-            raise OptionError(f"--decoder {self.command}: {error}") from None
+            raise OptionError(f"--decoder {self.command}: expected a command quoted as in a shell ({error})") from None
         if not words:
             raise OptionError("--decoder: expected a command, found nothing")
 

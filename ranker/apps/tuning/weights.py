@@ -86,7 +86,7 @@ def read_weights(path: str | Path) -> Weights:
     names = [name for name, _ in groups]
     if len(set(names)) < len(names):
         raise DataError(
-            f"feature {shown(next(name for name in names if names.count(name) > 1))} is duplicated", file=file
+            f"feature {shown(next(name for name in names if names.count(name) > 1))} is duplicated; keep one", file=file
         )
     if not groups:
         raise DataError(f"contains no weights; {_EXPECTED}", file=file)
