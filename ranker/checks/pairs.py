@@ -72,7 +72,7 @@ def _tell(
     translated: BoolArray,
     unknown: BoolArray,
 ) -> None:
-    """Fill in the languages of `unknown` sources, and whether translations are expected, from their texts."""
+    """Fill in, from the texts, the languages of `unknown` sources and whether their outputs should be translations."""
     size, own = len(texts.sources), len(texts.own)
     owner = np.concatenate([texts.source, np.arange(size), np.repeat(np.arange(size), np.diff(texts.slots))])
     is_source = np.zeros(len(owner), dtype=bool)

@@ -381,7 +381,7 @@ class Input(Corpora):
 
 
 class OmitFields(tuple[str, ...]):
-    """Fields of a record that a command omits as options, as in ``Annotated[Input, OmitFields(["given"])]``."""
+    """Fields of a record for which a command has no option, as in ``Annotated[Input, OmitFields(["given"])]``."""
 
 
 TextInput = Annotated[Input, OmitFields(["no_references"])]

@@ -634,7 +634,7 @@ class Ranker:
 
 
 def training_data(candidates: Candidates, kind: str) -> Dataset:
-    """Return the candidates to learn from; log a note if judgements run counter to chrF, or refuse such judgements."""
+    """Return the candidates to learn from; if judgements run counter to chrF, log a note or refuse the judgements."""
     dataset = drop_sole_references(candidate_rows(candidates).dataset)
     if note := judgements_note(dataset, kind):
         log_note(note)

@@ -152,7 +152,7 @@ class TrainingTable:
         return np.unique(self.block[np.isin(self.group, self.sources)])
 
     def take(self, rows: BoolArray) -> TrainingTable:
-        """Return the table of the candidates that the mask `rows` selects; it must select whole sources."""
+        """Return the table of the candidates that the mask `rows` selects; the mask must select whole sources."""
         pairs = self.pairs
         if pairs is not None:
             code, mask = np.cumsum(rows) - 1, rows[pairs.better] & rows[pairs.worse]

@@ -18,7 +18,7 @@ _PIECE = re.compile(rf"[{_UNSPACED}]\s*|[^\s{_UNSPACED}]+\s*|\s+")
 
 
 def pieces_of(text: str) -> list[str]:
-    """Split a text, losslessly, into words with the space after them, or characters in scripts without spaces."""
+    """Split a text, losslessly, into words and the space after each, or into characters in scripts without spaces."""
     return _PIECE.findall(text)
 
 

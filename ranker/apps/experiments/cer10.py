@@ -222,7 +222,7 @@ def _ranks(
     metrics: Mapping[str, tuple[Metric | Scorer, str]],
     scored: Mapping[str, Metric | Scorer],
 ) -> Table:
-    """Make the table of each scoring metric's own place among the tuning metrics, and of its best tuning metric."""
+    """Make the table of each metric's own place, by its scores, among the tuning metrics, and of the winner."""
     names = list(metrics)
     rows = []
     own = dict.fromkeys(("tuning", "test"), 0)

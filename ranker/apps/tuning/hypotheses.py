@@ -133,7 +133,7 @@ def objective_gain(objective: Scorer, statistics: npt.ArrayLike) -> FloatArray:
 
 
 class StatisticsTable:
-    """An objective's statistics for every distinct (sentence, text) seen so far, each extracted once."""
+    """An objective's statistics for every distinct (sentence, text) pair seen so far, extracted once per pair."""
 
     def __init__(self, objective: Scorer, references: Dataset) -> None:
         check_new_texts(objective.feature_set.members, "hypotheses")

@@ -80,7 +80,7 @@ def tune(
     plan: IterationPlan | None = None,
     report: Report = lambda _: None,
 ) -> Tuned:
-    """Find the weights whose choices from n-best lists score best."""
+    """Find the weights that choose the best-scoring hypotheses from n-best lists."""
     plan = plan or IterationPlan()
     if nbest is None and (decoder is None or start is None):
         raise OptionError("no input: give an n-best list (--nbest), or a decoder (--decoder) and weights (--start)")

@@ -27,7 +27,7 @@ _SAME = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The problem of finding weights, given hypotheses' features and their statistics for the objective."""
+    """The data of a search for weights: features of hypotheses, and their statistics for the objective."""
 
     features: FloatArray
     offsets: Int64Array
