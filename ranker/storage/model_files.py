@@ -112,7 +112,7 @@ def check_target(path: Path) -> None:
         if not path.parent.is_dir():
             raise ModelError(f"{path}: cannot be written: the directory {path.parent} does not exist")
     except OSError as error:
-        raise ModelError(f"{path}: cannot be written: {error.strerror or error}") from None
+        raise ModelError(f"{path}: cannot be written ({error.strerror or error}); choose another name") from None
 
 
 def models_in(folder: Path) -> Iterator[str]:
@@ -185,7 +185,7 @@ def read_arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:
         with path.open("rb") as stream:
             raw = room.take(stream)
     except OSError as error:
-        raise ModelError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise ModelError(f"{path}: cannot be read: {error.strerror or error}; check its name and permissions") from None
     return _arrays(path, path.name, raw, room)
 
 
@@ -240,15 +240,15 @@ def array_of(raw: bytes) -> npt.NDArray[Any]:
     read_head = {
         (1, 0): np.lib.format.read_array_header_1_0,
         (2, 0): np.lib.format.read_array_header_2_0,
-    }.get(np.lib.format.read_magic(stream))
+    }.get(version := np.lib.format.read_magic(stream))
     if read_head is None:
-        raise ValueError("expected npy version 1.0 or 2.0")
+        raise ValueError(f"found npy version {version[0]}.{version[1]}, expected 1.0 or 2.0")
     try:
         shape, by_column, dtype = read_head(stream)
     except _BAD_HEADS:
         raise ValueError("head") from None
     if dtype.hasobject or dtype.kind not in "biuf" or min(shape, default=0) < 0:
-        raise ValueError("expected an array of plain numbers")
+        raise ValueError(f"found {dtype} of shape {shape}, expected an array of plain numbers")
     if math.prod(shape) * dtype.itemsize != len(raw) - stream.tell():
         raise ValueError("size")
     values = np.frombuffer(memoryview(raw)[stream.tell() :], dtype=dtype)
@@ -317,4 +317,4 @@ class _Files:
         except ModelError:
             raise
         except _DAMAGE as error:
-            raise ModelError(f"{path}: is not a model file ({error or type(error).__name__})") from None
+            raise ModelError(f"{path}: is not a model file ({error or type(error).__name__}): choose another") from None

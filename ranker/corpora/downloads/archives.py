@@ -60,7 +60,7 @@ def is_archive(name: str) -> bool:
 
 
 def unpack(archive: Path, target: Path, *, below: str = "", only: Sequence[str] = ()) -> int:
-    """Unpack files in an archive's folder `below`, restricted to folders or stems in `only`; return their number."""
+    """Unpack an archive's folder `below`, or just folders and file stems `only` in it; return the number of files."""
     file, start = display_name(archive), [part for part in below.split("/") if part]
     read = _zip_entries if archive.name.endswith(_ZIP) else _tar_entries
     count = 0
@@ -105,7 +105,7 @@ class _Budget:
     def take(self, size: int) -> None:
         """Count an entry of the given size before it is read; raise an error if a limit is exceeded."""
         if size < 0:
-            raise ValueError("an entry has a negative size")
+            raise ValueError(f"an entry has {size:,} bytes, expected at least 0")
         self.size -= size
         self.entries -= 1
         if self.size < 0:
@@ -162,18 +162,18 @@ def _header_of(kind: bytes, raw: bytes) -> dict[str, str]:
         length = re.compile(rb"\d{1,9} ").match(raw, place)
         end = place + int(length[0]) if length else 0
         if length is None or not length.end() < end <= len(raw):
-            raise ValueError("a header is damaged")
+            raise ValueError("a header has a damaged line, expected LENGTH KEY=VALUE")
         key, _, value = raw[length.end() : end - 1].decode(errors="surrogateescape").partition("=")
         place = end
         if key in ("path", "size") or key.startswith("GNU.sparse."):
             header[key.partition(".")[0]] = value
     if kind == _PAX_FOR_ALL and header:
-        raise ValueError("a header gives all entries one name or size")
+        raise ValueError("a header gives all entries one name or size, expected one header for each entry")
     return header
 
 
 class _Bounded(io.BufferedReader):
-    """A zip archive that refuses reads larger than the longest allowed list of entries."""
+    """An open zip file that refuses reads longer than `_LONGEST_LIST`, the limit for its list of entries."""
 
     def read(self, size: int | None = -1) -> bytes:
         """Read `size` bytes; raise a ValueError if that is longer than any allowed list of entries."""
@@ -184,7 +184,7 @@ class _Bounded(io.BufferedReader):
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Go to a position; raise a ValueError if it is negative, as in a damaged list of entries."""
         if whence == io.SEEK_SET and offset < 0:
-            raise ValueError("its list of entries is damaged")
+            raise ValueError(f"its list of entries is damaged: found position {offset}, expected at least 0")
         return super().seek(offset, whence)
 
 
@@ -215,4 +215,4 @@ def _write(content: Iterator[bytes], path: Path, name: str) -> None:
         with path.open("xb") as stream:
             stream.writelines(content)
     except (FileExistsError, NotADirectoryError):
-        raise _RefusedError(f"{printable(name)[:100]!r} is duplicated") from None
+        raise _RefusedError(f"{printable(name)[:100]!r} is duplicated, expected each name once") from None

@@ -36,7 +36,7 @@ class DownloadLimits:
 
 
 def in_bytes(size: int) -> str:
-    """Format a number of bytes for people to read."""
+    """Format a number of bytes in a readable unit, such as ``1.5 MB``."""
     for unit, name in ((1000 * _MEGABYTE, "GB"), (_MEGABYTE, "MB"), (1000, "kB")):
         if size >= unit:
             return f"{size / unit:.1f} {name}"
@@ -70,7 +70,7 @@ def fetch(address: str, target: Path, *, sha256: str | None, size: int | None = 
     with replacing(target) as stream, _open(address, limits) as response:
         if response.status != 200:
             answer = f"{response.status} {printable(response.reason)[:60]}".strip()
-            what = "the file may have moved, or the server may be busy"
+            what = "the file may have moved, or the server may be busy: try again later"
             raise FetchError(f"{address}: the server answered {answer}, {what}")
         total = _total(response, address, size, is_known=bool(sha256))
         _check_room(address, target.parent, total or 0, limits)
@@ -124,7 +124,7 @@ def _receive(
             break
         received += len(block)
         if received > most:
-            raise FetchError(f"{address}: received more than {most:,} bytes: the download was deleted")
+            raise FetchError(f"{address}: received more than {most:,} bytes, the maximum: the download was deleted")
         stream.write(block)
         digest.update(block)
         report("MB", received // _MEGABYTE, most // _MEGABYTE)

@@ -193,9 +193,9 @@ def write_nbest(nbest: NBestList, path: str | Path) -> None:
 def nbest_bytes(nbest: NBestList, path: str | Path) -> bytes:
     """Return the bytes of a list in Moses format, to be written to `path`."""
     if not len(nbest):
-        raise DataError("an n-best list without hypotheses cannot be written", file=display_name(path))
+        raise DataError("found no hypothesis to write, expected at least one", file=display_name(path))
     if not nbest.layout:
-        raise DataError("has no features, which an n-best list in Moses format requires", file=nbest.name)
+        raise DataError("has no features, expected at least one in an n-best list", file=nbest.name)
     numbers = iter(range(nbest.features.shape[1]))
     features: list[pa.Array | pa.Scalar] = []
     for name, size in nbest.layout:

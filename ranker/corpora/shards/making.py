@@ -26,7 +26,7 @@ ENDINGS = (".parquet", ".jsonl.gz")
 def make_shards(
     data: str, folder: str | Path, rows: int, *, ending: str = ".parquet", lp: Sequence[str] = ()
 ) -> ShardManifest:
-    """Write a corpus, given by name or path, as shards of whole sources and up to `rows` rows, then the manifest."""
+    """Write a corpus, given by name or path, as shards of whole sources with up to `rows` rows, then the manifest."""
     folder = Path(folder)
     if rows < 1:
         raise OptionError(f"--rows {rows}: expected a whole number from 1")
@@ -45,7 +45,7 @@ def make_shards(
             shards.append(Shard(path.name, len(chosen), len(chosen.sources), digest(Shard(str(path)))))
             progress.report("candidates", count, 0)
     if not shards:
-        raise DataError(f"has no sources of {', '.join(lp)}", file=display_name(data))
+        raise DataError(f"has no sources of {', '.join(lp)}; give another pair with --lp", file=display_name(data))
     sources = sum(shard.sources or 0 for shard in shards)
     manifest = ShardManifest(FORMAT, VERSION, name, count, sources, tuple(shards))
     write_bytes(folder / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
@@ -92,7 +92,7 @@ def _has(part: Dataset, lp: str) -> bool:
 
 
 def _prepare(folder: Path) -> None:
-    """Make the directory, and remove the remains of an unfinished run."""
+    """Create the directory, and remove the remains of an unfinished run."""
     if (folder / MANIFEST).exists():
         what = f"already has {MANIFEST}"
         raise DataError(f"{what}: delete the directory, or choose another", file=display_name(folder))

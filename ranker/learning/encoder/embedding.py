@@ -31,7 +31,7 @@ _UNKNOWN = ("[UNK]", "<unk>")
 
 @dataclass(frozen=True, eq=False)
 class Subwords:
-    """Sub-words of texts; those of text ``i`` are entries ``offsets[i]`` to ``offsets[i + 1]`` of each column.
+    """Sub-words of texts; text ``i`` has the entries ``offsets[i]`` to ``offsets[i + 1]`` of each column.
 
     A text with more sub-words than the encoder accepts at once is cut into several *windows*, each with special tokens
     of its own; any other is one window.
@@ -98,11 +98,10 @@ class Encoder:
             special = np.array(whole.special_tokens_mask, dtype=bool)
             inner = np.flatnonzero(~special)
             self._probe = np.array(whole.ids, dtype=np.int32)
-        if not len(inner):
-            raise ModelError(f"{files.directory}: not a text encoder: its tokenizer has no sub-word for the letter a")
+        if not len(inner) or len(self._probe) > _LONGEST_PROBE:
+            what = f"its tokenizer splits the letter a into {len(inner)} sub-words and {special.sum()} special tokens"
+            raise ModelError(f"{files.directory}: {what}, expected at least 1, and at most {_LONGEST_PROBE} in all")
         self._before, self._after = self._probe[: inner[0]], self._probe[inner[-1] + 1 :]
-        if len(self._probe) > _LONGEST_PROBE:
-            raise ModelError(f"{files.directory}: not a text encoder: the letter a has {len(self._probe):,} sub-words")
 
     @functools.cached_property
     def _network(self) -> Network:

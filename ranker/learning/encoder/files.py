@@ -87,7 +87,7 @@ class EncoderFiles:
             # more than the file holds is refused only by a map of it
             keys = np.array(np.load(path, mmap_mode="r", allow_pickle=False))
         if keys.dtype != np.uint32 or keys.ndim != 1:
-            raise damaged(self, ValueError(f"{SOURCES}: {keys.dtype} of {keys.ndim} dimensions, expected uint32 of 1"))
+            raise damaged(self, ValueError(f"{SOURCES}: {keys.ndim} dimensions of {keys.dtype}, expected 1 of uint32"))
         return keys
 
     @functools.cached_property
@@ -120,7 +120,7 @@ def _small_folder() -> Path:
 
 
 def find(encoder: str) -> EncoderFiles:
-    """Return the files of an encoder: an included one or `SMALL` by name, or any by its directory."""
+    """Return the files of an encoder: an included encoder or `SMALL` by name, any other encoder by its directory."""
     if encoder in (INCLUDED, MULTILINGUAL):
         return check(share.directory("models") / encoder)
     if encoder == SMALL:
@@ -157,7 +157,7 @@ def check(directory: Path) -> EncoderFiles:
     config = _json(directory, _CONFIG)
     model_type = config.get("model_type")
     if not isinstance(model_type, str):
-        raise ModelError(f"{directory}: is not an encoder: {_CONFIG} has no model_type")
+        raise ModelError(f"{directory}: is not an encoder: {_CONFIG} has no model_type; save it with transformers")
     weights = _weights(directory)
     if not (directory / _TOKENIZER).is_file():
         raise ModelError(
@@ -223,14 +223,14 @@ def _weights(directory: Path) -> tuple[Path, ...]:
 def _json(directory: Path, name: str, *, required: bool = True) -> dict[str, Any]:
     try:
         if (directory / name).exists() and not (directory / name).is_file():
-            raise ValueError("it is not a regular file")
+            raise ValueError("found a directory, device or pipe, expected a regular file")
         value = parse_json((directory / name).read_text(encoding="utf-8"), name)
     except FileNotFoundError:
         if not required:
             return {}
         raise ModelError(f"{directory}: is not an encoder: {name} is missing") from None
     except (OSError, ValueError, RecursionError) as error:
-        raise ModelError(f"{directory}: {name} cannot be read: {str(error).splitlines()[0]}") from None
+        raise ModelError(f"{directory}: {name} cannot be read ({str(error).splitlines()[0]}): copy it again") from None
     if not isinstance(value, dict):
         raise ModelError(f"{directory}: {name} is not a JSON object: copy the encoder again")
     return value
@@ -262,4 +262,4 @@ def reading_encoder(files: EncoderFiles) -> Iterator[None]:
 def damaged(files: EncoderFiles, error: BaseException) -> ModelError:
     """Return the error to raise for files that a library cannot read."""
     reason = next(iter(str(error).strip().splitlines()), type(error).__name__)[:_LONGEST_REASON]
-    return ModelError(f"{files.directory}: the encoder cannot be loaded: {reason}")
+    return ModelError(f"{files.directory}: the encoder cannot be loaded: {reason}; if it is damaged, copy it again")

@@ -172,7 +172,7 @@ def _refused(path: Path, what: str, advice: str) -> ModelError:
 
 
 def _has_size(message: memoryview, numbers: tuple[int, ...]) -> bool:
-    """True if a protobuf message has a field at the path of nested field `numbers`."""
+    """True if a protobuf message contains the nested field whose path is `numbers`."""
     if len(numbers) == 1:
         return any(number == numbers[0] for number, _ in _fields(message))
     return any(_has_size(inner, numbers[1:]) for inner in _messages(message, numbers[0]))

@@ -75,7 +75,7 @@ class OnnxNetwork:
         """Return the vectors of `layer` and of the last layer, each of shape (texts, sub-words, width)."""
         name = LAST if layer == self.layers else LAYER.format(layer)
         if name not in self._outputs:
-            raise OptionError(f"layer={layer}: this encoder's file gives only its last layer, {self.layers}")
+            raise OptionError(f"layer={layer}: this encoder's file gives only its last layer; use layer={self.layers}")
         inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         wanted = [name] if name == LAST else [name, LAST]
         found = self._run(wanted, {each: inputs[each] for each in self._inputs})

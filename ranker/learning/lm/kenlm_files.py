@@ -114,7 +114,7 @@ def _arpa_header(stream: IO[bytes] | gzip.GzipFile, size: int, name: str) -> Lan
         counts.append(int(section[2]))
     _check_order(len(counts), name)
     if 0 in counts:
-        raise DataError(f"declares order {counts.index(0) + 1} but contains no n-grams of that order", file=name)
+        raise DataError(f"declares 0 n-grams of order {counts.index(0) + 1}, expected at least 1", file=name)
     if sum(counts) * _SHORTEST_LINE > size:
         raise DataError(
             f"is truncated: {size:,} bytes are too few for the {sum(counts):,} n-grams that it declares", file=name
@@ -195,7 +195,7 @@ class KenlmModel:
 
     @functools.cached_property
     def closed(self) -> bool:
-        """True if the model has no probability for unknown words, the default of SRILM."""
+        """True if the model gives unknown words no probability, as SRILM's models do by default."""
         return bool(self._model.score("<unk>", bos=False, eos=False) <= _ZERO)
 
     def knows(self, words: Sequence[str]) -> BoolArray:
@@ -258,7 +258,7 @@ def _load(path: Path, size: int, changed: int, inode: int, called: str) -> Kenlm
     except MemoryError:
         raise DataError("needs more memory than available: use a binary file", file=display_name(called)) from None
     except (OSError, RuntimeError, UnicodeError) as error:
-        raise DataError(f"cannot be read by KenLM: {_reason(error)}", file=display_name(called)) from None
+        raise DataError(f"cannot be read by KenLM: {_reason(error)}; rebuild it", file=display_name(called)) from None
     return KenlmModel(model, header)
 
 

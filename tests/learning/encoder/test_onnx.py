@@ -118,7 +118,7 @@ def test_what_other_exporters_write_is_read_and_its_missing_layers_are_refused(d
     encoder, before = load(str(tmp_path)), load(str(directory))
     pieces = encoder.split(TEXTS)
     np.testing.assert_allclose(encoder.embed(pieces).texts, before.embed(pieces).texts, atol=1e-6)
-    with pytest.raises(OptionError, match=r"layer=2: this encoder's file gives only its last layer, 3\Z"):
+    with pytest.raises(OptionError, match=r"layer=2: this encoder's file gives only its last layer; use layer=3\Z"):
         encoder.embed(pieces, layer=2)
 
 

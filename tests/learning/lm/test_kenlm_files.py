@@ -109,7 +109,7 @@ def changed(pattern: str, replacement: str):
         (lambda raw: raw[: len(raw) // 2], r"is truncated: expected \\end\\ at its end"),
         (changed("ngram 3=38", "ngram 3=-4"), r"lm:5: found 'ngram 3=-4', expected ngram 3=COUNT"),
         (changed("ngram 3=38", "ngram 4=38"), r"lm:5: found 'ngram 4=38', expected ngram 3=COUNT"),
-        (changed("ngram 3=38", "ngram 3=0"), "declares order 3 but contains no n-grams"),
+        (changed("ngram 3=38", "ngram 3=0"), "declares 0 n-grams of order 3"),
         (
             changed("ngram 3=38", "ngram 3=99999999"),
             "is truncated: [0-9,]+ bytes are too few for the 100,000,050 n-grams",
