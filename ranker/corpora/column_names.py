@@ -116,13 +116,13 @@ def canonical(name: str) -> str:
 
 
 def reference_columns(columns: list[str]) -> list[str]:
-    """Select the columns that hold references from the canonical names `columns`, in the order of their numbers."""
+    """From the canonical names `columns`, select the columns that hold references, in the order of their numbers."""
     references = (column for column in columns if re.fullmatch(r"reference[0-9]{0,4}", column))
     return sorted(references, key=lambda column: int(column[9:] or 0))
 
 
 def kinds_of(columns: list[str]) -> list[str]:
-    """Select the columns that hold ratings from the canonical names `columns`."""
+    """From the canonical names `columns`, select the columns that hold ratings."""
     not_kinds = {*TEXT_COLUMNS, SOURCE_LANGUAGE, TARGET_LANGUAGE, *reference_columns(columns)}
     return [column for column in columns if column not in not_kinds]
 
@@ -143,7 +143,7 @@ def is_negated(name: str, lowest: float, highest: float) -> bool:
 
 
 def is_reserved(name: str) -> bool:
-    """True if the numbers in a column are not read as judgements unless a user asks for them.
+    """True if the numbers in a column are not read as judgements unless a user asks for the column.
 
     Such columns hold counters, sizes, settings of the system that made an output, or metric scores.
     """

@@ -249,7 +249,7 @@ class Dataset:
         return self._with_errors(joined)
 
     def _with_errors(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Add each candidate's marked errors, as JSON, to its first row in a frame whose index is the candidate."""
+        """Add marked errors, as JSON, to each candidate's first row in `frame`, which is indexed by candidate."""
         rows = frame.reset_index(drop=True)
         if len(self.errors):
             written = {
@@ -264,7 +264,7 @@ class Dataset:
 
 
 def view(make: Callable[Concatenate[Dataset, P], T]) -> Callable[Concatenate[Dataset, P], T]:
-    """Cache a function's results by data set and options, so that it runs only once for each combination.
+    """Cache a function's results by data set and options, so that the function runs only once for each combination.
 
     The result is a *view*: a value that depends on nothing else and that nobody changes. It is kept as long as the
     data set lives; data sets derived from this one have views of their own. Options must be hashable.
@@ -316,7 +316,7 @@ def source_place(dataset: Dataset, source: int) -> str:
 
 @view
 def _selected(dataset: Dataset, rows: bytes) -> Dataset:
-    """Select candidates by a mask; equal masks return the same data set, so that its views are computed once."""
+    """Select candidates by the mask `rows`; equal masks return the same data set, so that cached results are shared."""
     return dataset._keep_candidates(np.frombuffer(rows, dtype=bool))
 
 
@@ -330,7 +330,7 @@ def _in_context(dataset: Dataset, rows: bytes) -> Dataset:
 
 
 def _text_bytes(values: pd.Series) -> list[bytes]:
-    """Return the mask of missing texts, lengths and UTF-8 content of a text column as bytes, however it is chunked."""
+    """Return a text column as bytes, regardless of chunks: mask of missing texts, lengths of texts, UTF-8 content."""
     filled = pa.chunked_array(pa.array(values.array)).cast(pa.large_string()).fill_null("").combine_chunks()
     offsets = np.frombuffer(filled.buffers()[1], dtype=np.int64)[filled.offset : filled.offset + len(filled) + 1]
     text = filled.buffers()[2]

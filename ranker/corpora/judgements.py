@@ -71,7 +71,7 @@ class Kind:
         return f"{self.name}:{'lower' if self.lower else 'higher'}"
 
     def directed(self, learnt: Sequence[str] = ()) -> Kind:
-        """Add a direction to the kind if it has none: the one that rankers learnt, else the one implied by its name."""
+        """Add a direction to the kind if it has none: as rankers learnt it or, failing that, as its name implies."""
         if self.name == PREFERENCES or self.lower is not None:
             return self
         directions = {kind.lower for kind in map(Kind.parse, learnt) if kind.name == self.name} - {None}
@@ -275,7 +275,7 @@ class Judged:
 
     @property
     def grades(self) -> FloatArray:
-        """Human scores; scores of a source that differ only by rounding are made equal."""
+        """Human scores, in which scores for the same source that differ only by rounding are made equal."""
         return merge_ties(self.human, self.dataset.candidate_offsets)
 
     @property

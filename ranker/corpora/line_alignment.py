@@ -182,7 +182,7 @@ def _shared(stream: _Stream, weights: Mapping[str, float], first: int, last: int
 
 
 def _differences(stream: _Stream, bounds: Sequence[int]) -> Iterator[str]:
-    """Yield a description of the origin of each text that is not exactly one whole line."""
+    """Yield, for each text that is not exactly one whole line, the line or lines of the file that it comes from."""
     line_of = np.concatenate([[0], np.cumsum(stream.line_ends)])
     for number, (first, last) in enumerate(itertools.pairwise(bounds), 1):
         if first == last:

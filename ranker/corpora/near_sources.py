@@ -68,7 +68,7 @@ def _are_equal(dataset: Dataset, pairs: Sequence[tuple[int, int]]) -> bool:
 
 
 def counts(dataset: Dataset) -> list[str]:
-    """Return one line each on empty candidates and near-duplicate sources, if any: their number and the first place.
+    """Return lines on empty candidates and near-duplicate sources, if any, each with the number and the first place.
 
     Texts of white space alone count as empty. Candidates of preferences without texts are not counted.
     """

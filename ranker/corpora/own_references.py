@@ -88,7 +88,7 @@ def references_among_candidates(dataset: Dataset) -> tuple[Dataset, Int64Array]:
 
 
 def scored_apart(dataset: Dataset) -> tuple[Int64Array, Int64Array]:
-    """Return the candidates that are one of several references of their source, and the reference equal to each."""
+    """Return the candidates that equal one of several references of their source, and the reference each equals."""
     own = own_references(dataset)
     rows = np.flatnonzero((own >= 0) & (np.diff(dataset.reference_offsets) > 1)[dataset.candidate_source])
     return rows, own[rows]
@@ -139,7 +139,7 @@ def _described(dataset: Dataset, rows: BoolArray) -> str:
 
 
 def mark_references(candidates: Mapping[str, Any], references: Mapping[str, Any], sources: int) -> BoolArray:
-    """Return the mask ``is_reference``, extended to all outputs of any system that is a reference throughout.
+    """Return the mask ``is_reference``, extended to all outputs of each system whose outputs are all references.
 
     All texts of such a system equal the first reference of their source, or all equal the second, and so on; and at
     least `FEWEST_TEXTS` of them are different, or these references have the system's name.

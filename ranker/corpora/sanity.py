@@ -41,7 +41,7 @@ _CHUNK = 20_000
 
 @dataclass(frozen=True)
 class Note:
-    """A probable problem in a data set: its count, the place of the first case, and a text."""
+    """A probable problem in a data set: the number of cases, the place of the first case, and a description."""
 
     count: int
     first: str
@@ -78,7 +78,7 @@ class Outputs:
         return np.bincount(self.group[flagged], minlength=len(self.names)) / np.maximum(self.sizes, 1)
 
     def often(self, flagged: BoolArray, least: float) -> BoolArray:
-        """True for groups with enough flagged outputs that make up at least the fraction `least` of the group."""
+        """True for groups in which enough outputs are flagged, and at least the fraction `least` of all outputs."""
         counts = np.bincount(self.group[flagged], minlength=len(self.names))
         return np.asarray((self.shares(flagged) >= least) & (counts >= _FEWEST))
 
@@ -189,7 +189,7 @@ def shifted_lines(dataset: Dataset) -> list[Note]:
 
 
 def _runs(own: FloatArray, other: FloatArray) -> BoolArray:
-    """True for lines in windows that agree much better with a neighbouring line's reference than with their own."""
+    """True for lines in windows whose outputs match the reference of a neighbouring line much better than their own."""
     size = min(_WINDOW, len(own))
     sums = [np.convolve(values, np.ones(size), mode="valid") for values in (own, other)]
     closer = np.convolve(other > own, np.ones(size), mode="valid")
@@ -218,7 +218,7 @@ def _sketches(texts: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
 def _byte_runs(
     texts: pa.ChunkedArray, longest: int, size: int, codes: int
 ) -> tuple[Int64Array, npt.NDArray[np.uint32]]:
-    """Return the text's index and the hash of each of the first `longest` runs of `size` bytes in lower-cased texts."""
+    """Return the text and hash (below `codes`) of the first `longest` runs of `size` bytes in lower-cased texts."""
     lower = pc.ascii_lower(texts).cast(pa.large_string()).combine_chunks()
     buffer = lower.buffers()[2]
     points = np.zeros(0, dtype=np.uint8) if buffer is None else np.frombuffer(buffer, dtype=np.uint8)
@@ -306,7 +306,7 @@ def _bytes_per_letter(texts: pd.Series) -> FloatArray:
 
 
 def _similarity(dataset: Dataset) -> FloatArray:
-    """Return each system's similarity to its references by three-byte runs in a sample of texts; NaN for few texts."""
+    """Return each system's similarity to the references by three-byte runs in sampled texts; NaN if there are few."""
     arrays = outputs(dataset)
     alike = np.full(len(arrays.names), np.nan)
     texts, references = (arrow_text(table["text"]) for table in (dataset.candidates, dataset.references))

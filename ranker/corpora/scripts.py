@@ -42,7 +42,7 @@ _CANDIDATES_LOOKED_AT = 1000
 
 
 def language_of(texts: Sequence[str]) -> str | None:
-    """Return the language that the script of most letters of `texts` identifies, or None."""
+    """Return the language identified by the script of most letters in `texts`; None if it identifies no language."""
     joined = "\n".join(texts)
     if joined.isascii():
         return None

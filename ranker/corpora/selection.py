@@ -34,7 +34,7 @@ def select_language_pairs(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
 
 
 def of_language_pairs(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
-    """Select the `wanted` language pairs (all if empty); data without language pairs are given the only wanted one."""
+    """Select the `wanted` language pairs (all if empty); if the data name none, a single wanted pair is set first."""
     return select_language_pairs(with_language_pair(dataset, wanted), wanted) if wanted else dataset
 
 

@@ -37,7 +37,7 @@ def summarise(dataset: Dataset) -> list[dict[str, Any]]:
 
 
 def summarise_errors(dataset: Dataset) -> list[dict[str, Any]]:
-    """Return one row per language pair on marked errors; a rating is all that one rater marked in one candidate."""
+    """Summarise marked errors, one row per language pair; a rating is everything one rater marked in a candidate."""
     rows: list[dict[str, Any]] = []
     errors = dataset.errors
     lps = source_language_pairs(dataset)[dataset.candidate_source[errors["candidate"].to_numpy()]]

@@ -10,7 +10,7 @@ from ranker.text.tokens import TokenBatch, missing_tokenizer, token_batch
 
 
 def readable_batch(dataset: Dataset, *, lowercase: bool = True) -> TokenBatch:
-    """Return the token batch of `dataset` by its language's tokenizer or, if that is not installed, by ``any``."""
+    """Tokenise `dataset` with its language's tokenizer or, if that tokenizer is not installed, with ``any``."""
     return token_batch(dataset, "any" if missing_tokenizer(dataset) else "auto", lowercase=lowercase)
 
 

@@ -19,7 +19,7 @@ _SHIFT = np.uint64(32)
 
 @kernel(inline="always")
 def hash_slot(keys: Int64Array, key: np.int64) -> np.int64:
-    """Return the slot of `key` in a hash table, or the empty slot where it belongs."""
+    """Return the slot of `key` in a hash table, or the empty slot where `key` belongs."""
     mask = len(keys) - 1
     slot = np.int64((np.uint64(key) * _MULTIPLIER) >> _SHIFT) & mask
     while keys[slot] != -1 and keys[slot] != key:

@@ -50,7 +50,7 @@ class WordOrders:
 def align_contexts(
     dataset: Dataset, contexts: Contexts, tokenizer: Tokenizer, *, lowercase: bool = False
 ) -> WordOrders:
-    """Align each candidate with each of its references, and return their word orders."""
+    """Align each candidate with each of its references, and return the word orders of these pairs."""
     pairs = reference_pairs(dataset)
     batch = pairs.expand(token_batch(dataset, tokenizer, lowercase=lowercase))
     longest = 2 if contexts == "isozaki" else np.iinfo(np.int32).max

@@ -119,7 +119,7 @@ def _weighted_lengths(left: Int32Array, right: Int32Array, weight: float) -> Flo
 
 @kernel
 def _weighted_lcs(left: Int32Array, right: Int32Array, weight: float) -> float:
-    """Return the sum of ``k ** weight`` over runs of consecutive words of `right` on the best path, k words each."""
+    """Return the sum of ``k ** weight`` over the runs of k consecutive words of `right` on the best path."""
     best = _weighted_lengths(left, right, weight)
     total = 0.0
     i, j, length, last = len(right), len(left), 0, -1

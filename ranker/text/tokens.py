@@ -89,7 +89,7 @@ class TokenisedTexts:
 
 
 def tokenise(sentences: Sequence[str], tokenizer: Tokenizer = "13a", *, lowercase: bool = False) -> TokenisedTexts:
-    """Tokenise `sentences` in batches and number their words; ``auto`` is ``13a`` here, where no language is known."""
+    """Tokenise `sentences` in batches and number their words; ``auto`` means ``13a``, because no language is known."""
     if tokenizer == "auto":
         tokenizer = "13a"
     if tokenizer in ("char", "spaced-characters"):
@@ -233,7 +233,7 @@ def _by_language(
     *,
     lowercase: bool,
 ) -> tuple[DistinctSentences, TokenisedTexts]:
-    """Tokenise sentences by their source's target language; a text that occurs in two languages is two sentences."""
+    """Tokenise sentences by their source's target language; a text in two languages counts as two sentences."""
     reference_source = np.repeat(np.arange(len(source_language)), np.diff(dataset.reference_offsets))
     candidate, reference = np.zeros_like(distinct.candidate), np.zeros_like(distinct.reference)
     texts: list[str] = []

@@ -42,7 +42,7 @@ class ReferenceNgrams:
         return cls(batch.segments.vocabulary, tuple(keys), tuple(counts))
 
     def find(self, segments: TokenisedTexts) -> list[Int64Array]:
-        """Return the number of the n-gram at each word, -1 if the references lack it, in one array per order."""
+        """Return, for each order, the number of the n-gram that begins at each word, -1 if no reference contains it."""
         words = segments.values.astype(np.int64)
         if segments.vocabulary is not self.vocabulary:
             number = {word: number for number, word in enumerate(self.vocabulary)}

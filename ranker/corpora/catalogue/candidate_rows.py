@@ -24,7 +24,7 @@ or the name or path of a corpus."""
 
 @dataclass(frozen=True, eq=False)
 class CandidateRows:
-    """A data set of candidates, with the rows and index of the frame they came from, or one row per candidate."""
+    """A data set of candidates, with the index and rows of its data frame; without a frame, one row per candidate."""
 
     dataset: Dataset
     index: pd.Index

@@ -54,7 +54,7 @@ class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def folder(self) -> Path:
-        """Folder in which the files of the corpus are looked for."""
+        """Folder in which to look for the files of the corpus."""
         return share.directory("data") if self.bundled else corpus_directory() / self.name
 
     def find(self) -> Path | None:

@@ -58,7 +58,7 @@ from ranker.files import display_name, printable, read_bytes, read_text
 
 
 def read_manifest(path: str | Path, *, name: str | None = None) -> Dataset:
-    """Read the corpus that a manifest describes, and log notes on it, by default to standard error."""
+    """Read the corpus that a manifest describes; log notes on the corpus, by default to standard error."""
     dataset, notes = read_with_notes(path, name=name)
     for note in notes:
         log_note(note, dataset.name)
@@ -129,7 +129,7 @@ class _ManifestFiles:
         return texts
 
     def guess(self, files: Sequence[tuple[str, bytes]], part: ManifestPart, fallbacks: Sequence[str]) -> str | None:
-        """Return the first encoding that is valid for all `files`, or None, and add a note if it is a guess."""
+        """Return the first encoding that is valid for all `files`, or None; add a note if the encoding is uncertain."""
         used = common_encoding([raw for _, raw in files], ["utf-8", *fallbacks])
         non_ascii = [(file, raw) for file, raw in files if not raw.isascii()]
         if used in fallbacks:

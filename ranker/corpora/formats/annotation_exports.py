@@ -98,7 +98,7 @@ class _Judgement(msgspec.Struct):
 
 
 class _Entry(msgspec.Struct):
-    """Judgements of several items by one person, in Pearmut."""
+    """Judgements of several items by one person, in Pearmut's format."""
 
     user_id: Any
     item: list[_Item]
@@ -106,7 +106,7 @@ class _Entry(msgspec.Struct):
 
 
 def exported(values: Iterable[tuple[int, Any]], file: str) -> list[tuple[int, dict[str, Any]]]:
-    """Return (line, row) per judge for each candidate or comparison in an annotation export; empty for other JSON."""
+    """Return (line, row) for each judge of a candidate or comparison in an annotation export; empty for other JSON."""
     answers: list[tuple[int, dict[str, Any], bool]] = []
     scored: dict[tuple[str, ...], tuple[int, dict[str, Any], bool]] = {}
     words: dict[str, str] = {}

@@ -47,7 +47,7 @@ def place_of_units(text: str, first: object, last: object, *, line_breaks: bool 
 
 
 def note_lost_places(lines: Sequence[int], file: str) -> None:
-    """Log a note on the lines with marked errors whose places are dropped because they are not in the text."""
+    """Log a note on the lines of marked errors whose places, which are not in the text, are dropped."""
     if lines:
         what = f"{counted(len(lines), 'marked error')} with a place that is not in the text"
         log_note(f"{what} (the first on line {lines[0]}): kept without a place", file)

@@ -83,7 +83,7 @@ def is_frame(value: object) -> bool:
 def dataset_and_rows(
     frame: pd.DataFrame | Any, name: str = "frame", lp: str | None = None, systems: Sequence[str] = ()
 ) -> tuple[Dataset, Int64Array | None]:
-    """Return the data set of a frame and each row's candidate, shape (rows,), or None if rows are not candidates."""
+    """Return the data set of a frame, and the candidate of each row, or None if rows do not hold one candidate each."""
     if not isinstance(frame, pd.DataFrame) and is_frame(frame):
         arrow = hasattr(frame, "__arrow_c_stream__")
         frame = pa.table(frame).to_pandas() if arrow else frame.to_pandas()
@@ -114,7 +114,7 @@ def dataset_and_rows(
 
 
 def _levels(index: pd.Index, header: list[str]) -> dict[str, int]:
-    """Return the numbers, by name, of index levels that can be used as text columns and are not columns already."""
+    """Return, by name, the numbers of index levels that can serve as text columns and are not columns in `header`."""
     known = {*map(canonical, header)}
     # our own results have an index called candidate
     names = {name: number for number, name in enumerate(index.names) if isinstance(name, str) and name != "candidate"}
@@ -252,7 +252,7 @@ def _aligned(
 
 
 def by_translation(references: References | None) -> References | None:
-    """Regroup references by number if each translation has a list of the same length; else leave them unchanged."""
+    """Turn lists of references per translation, all equally long, into lists by number; leave other forms unchanged."""
     if references is None or isinstance(references, str | Mapping):
         return references
     entries = [*references]

@@ -519,14 +519,14 @@ class RecordReader:
 
 
 def _listed(keys: tuple[str, ...]) -> str:
-    """List `keys` for a message, with one spelling per meaning."""
+    """Join `keys` for a message, naming only one of several synonyms."""
     return ", ".join(
         dict.fromkeys(names.canonical(key) for key in keys if key not in ("refs", "references", *CANDIDATES[2:]))
     )
 
 
 def _is_metadata(key: str, value: object, known: tuple[str, ...]) -> bool:
-    """True if a key can be ignored: it holds reserved numbers, or text not named like a judgement or a known key."""
+    """True if a key can be ignored: reserved for numbers, or with text and unlike any judgement or key in `known`."""
     if _is_number(value) or (isinstance(value, dict) and value and all(map(_is_number, value.values()))):
         return names.is_reserved(key)
     looks_numeric = isinstance(value, str) and re.fullmatch(r"\s*[-+.,\d]+\s*", value)

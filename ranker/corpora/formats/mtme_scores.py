@@ -49,7 +49,7 @@ def parse_score(value: str, file: str, line: int) -> float | None:
 
 
 def format_scores(scores: Mapping[str, Sequence[float | None]], file: str | None = None) -> str:
-    """Format a score file, with non-finite scores as missing; errors name `file`, which lists the systems."""
+    """Format a score file, with non-finite scores as missing; errors name `file`, from which the systems come."""
     lines = []
     for system, values in scores.items():
         if len(system.split()) != 1 or system != system.strip():

@@ -41,7 +41,7 @@ def companion(path: str | Path) -> Path | None:
 
 
 def companion_name(path: str | Path) -> str:
-    """Return the name of the pairs file for the corpus file `path`; it is gzipped if the corpus file is."""
+    """Return the name of the pairs file for the corpus file `path`; the pairs file is gzipped if the corpus file is."""
     plain = Path(path).name.removesuffix(".gz")
     stem = plain[: plain.rfind(".")] if "." in plain else plain
     return f"{stem}.pairs.tsv" + (".gz" if Path(path).name.endswith(".gz") else "")

@@ -92,7 +92,7 @@ def preference_roles(header: Sequence[str], file: str = "", line: int | None = N
 
 
 def one_hot(header: Sequence[str]) -> dict[str, str]:
-    """Map columns of zeros and ones to the relations they mark; empty unless each of the two sides has a column."""
+    """Map columns of zeros and ones to ``>``, ``<`` and ``=``; empty unless both ``>`` and ``<`` have a column."""
     matched = {name: match for name in header if (match := _ONE_HOT.fullmatch(name.strip().lower()))}
     columns = {name: ">" if match[1] else "<" if match[2] else "=" for name, match in matched.items()}
     return columns if {">", "<"} <= {*columns.values()} else {}
@@ -171,7 +171,7 @@ def _is_judge(column: str) -> bool:
 
 
 def _relations_of_ones(columns: Mapping[str, str], given: Columns) -> list[str]:
-    """Convert columns of zeros and ones to the relation of each row."""
+    """Convert columns of zeros and ones to the relation between the two items of each row."""
     cells = dict(zip(given.header, given.values, strict=True))
     rows = zip(*(cells[name].to_pylist() for name in columns), strict=True)
     relations = []
@@ -250,7 +250,7 @@ def _relation(verdict: str) -> str | None:
 def _better_are(
     column: str, read: dict[str, pa.ChunkedArray], others: dict[str, pa.ChunkedArray], given: Columns
 ) -> str:
-    """Return "system" if winners are systems, which are compared on several sources, and "text" if they are texts."""
+    """Return "system" if the winners are systems, compared on several sources, or "text" if the winners are texts."""
     if "text.a" in read or "system.a" in read:
         return "system" if "text.a" in read else "text"
     source = next((values for key, values in others.items() if names.canonical(key) == "source"), None)

@@ -84,7 +84,7 @@ class SegmentScores:
         return DataError(what, file=self.file) if row is None else _error(what, self.file, row)
 
     def in_order(self, number: int, things: str) -> FloatArray:
-        """Return the scores in file order; raise an error if there are not `number`, one for each of `things`."""
+        """Return the scores in file order; raise an error unless the file has `number`, one for each of `things`."""
         if len(self.rows) != number:
             raise self.error(f"has {counted(len(self.rows), 'score')}, expected {number:,}, one for each of {things}")
         lacking = next((row for row in self.rows if math.isnan(row.score)), None)
@@ -120,7 +120,7 @@ class SegmentScores:
         return candidate_scores
 
     def _note_unused(self, dataset: Dataset, unused: Int64Array, number: int) -> None:
-        """Log the number of scores without a candidate in the data set; raise an error if no score has one."""
+        """Log the number of scores without a candidate in the data set; raise an error if no score has a candidate."""
         if len(unused):
             row = self.rows[int(unused[0])]
             keys = [f"{key} {shown(getattr(row, key))}" for key in _KEYS if getattr(row, key) is not None]
@@ -196,7 +196,7 @@ class SegmentScores:
         return np.array(indices, dtype=np.int64)
 
     def _counted(self, dataset: Dataset, system: list[str], wanted: Sequence[str]) -> Int64Array:
-        """Match scores without segment ids to sources by their order, and return the source of each row."""
+        """Match scores without segment ids to sources in order, and return the source of each row."""
         source = np.zeros(len(self.rows), dtype=np.int64)
         names = dataset.candidates["system"].to_numpy(object)
         groups: dict[tuple[str, str | None], list[int]] = {}

@@ -117,7 +117,7 @@ def matching(pattern: str) -> list[str]:
 
 
 def digest(shard: Shard) -> str:
-    """Return the SHA-256 digest of a shard, which must equal that in the manifest, if there is one."""
+    """Return the SHA-256 digest of a shard; raise an error if the manifest has a different digest."""
     hasher = hashlib.sha256()
     for block in _blocks(Path(shard.file)):
         hasher.update(block)

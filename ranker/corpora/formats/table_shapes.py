@@ -29,7 +29,7 @@ from ranker.errors import DataError, log_note, nearest
 
 
 def table_dataset(table: Columns, name: str, systems: Sequence[str] = ()) -> tuple[Dataset, Int64Array | None]:
-    """Return the data set of a table, and the candidate of each row; None if its rows are not candidates.
+    """Return the data set of a table, and the candidate of each row, or None if rows do not hold one candidate each.
 
     `systems` are the columns of the systems of a table with one row per source.
     """
@@ -116,7 +116,7 @@ def _columns_of_systems(table: Columns) -> list[str]:
 
 
 def _by_candidate(table: Columns, systems: Sequence[str]) -> Columns:
-    """Convert a table with one column per system to one with one row per candidate."""
+    """Convert a table with one column per system to a table with one row per candidate."""
     for system in systems:
         if system not in table.header:
             what = f"no column {system!r}{nearest(system, table.header)}, expected the names of systems in --systems"

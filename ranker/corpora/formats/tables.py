@@ -409,7 +409,7 @@ class LongTable:
         return truth > 0
 
     def _errors(self, judge: Int64Array) -> list[tuple[int, MarkedError]]:
-        """Read each row's marked errors from the column ``errors`` and drop that column, if it holds marked errors."""
+        """Read each row's marked errors from the column ``errors``, if it holds marked errors, and drop that column."""
         cells = self.columns.get("errors", pa.chunked_array([[]])).to_pylist()
         filled = [(row, cell) for row, cell in enumerate(cells) if cell not in (None, "")]
         if not filled or not all(has_errors(cell) or str(cell).lstrip().startswith("[") for _, cell in filled):
@@ -432,7 +432,7 @@ class LongTable:
         return errors
 
     def _ratings(self, output: Int64Array, before: Int64Array, judge: Int64Array) -> dict[str, Any]:
-        """Return the columns of the table of ratings, in which candidates are given by the numbers of their outputs."""
+        """Return the columns of the table of ratings; its column ``candidate`` holds numbers from `output`."""
         kinds = names.kinds_of([*self.columns])
         numbers = {kind: _numbers(self.columns[kind]) for kind in kinds}
         known = [*names.TEXT_COLUMNS, "reference"]

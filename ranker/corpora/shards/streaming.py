@@ -36,14 +36,14 @@ _OF_SOURCES = ("lp", SOURCE_LANGUAGE, TARGET_LANGUAGE, "doc", "seg_id", "source"
 
 
 class Part(NamedTuple):
-    """Consecutive sources of a corpus; `by_content` is true if they are identified by their content, not by seg_id."""
+    """Consecutive sources of a corpus; `by_content` is true if a source is identified by its content, not by seg_id."""
 
     dataset: Dataset
     by_content: bool = False
 
 
 def parts_of(data: str, rows: int) -> Iterator[Dataset]:
-    """Split a corpus, given by name or path, into parts of whole sources and up to `rows` candidates, or one source."""
+    """Split a corpus (name or path) into parts of whole sources with up to `rows` candidates, or of one source."""
     keys = SourceKeys(display_name(data))
     for part in _parts(data, rows):
         keys.add(part)

@@ -18,7 +18,7 @@ IDENTICAL = 0.5
 
 
 class KnownWords(NamedTuple):
-    """Each text word's number in the model, -1 if unknown, and each source word's identical target word."""
+    """The number of each text word in the model, -1 if unknown, and the target word identical to each source word."""
 
     source: Int32Array
     target: Int32Array
@@ -34,7 +34,7 @@ def _lexical(
     forward: FloatArray,
     backward: FloatArray,
 ) -> None:
-    """Write smoothed word probabilities in both directions; identical words without an entry get `IDENTICAL`."""
+    """Write smoothed word probabilities to `forward` and `backward`, `IDENTICAL` for equal words without an entry."""
     unknown_source, unknown_target = 1.0 / max(1, len(tables.null_target)), 1.0 / max(1, len(tables.null_source))
     for i in range(len(source)):
         row = words.source[source[i]]
@@ -93,7 +93,7 @@ def link_posteriors(
     product: FloatArray,
     which: Int64Array,
 ) -> None:
-    """Write the product of both directions' posteriors for every possible link in the pairs with indices `which`."""
+    """Write the product of both directions' posteriors to `product`, for every possible link in the pairs `which`."""
     for pair in which:
         source = pairs.source[pairs.source_offsets[pair] : pairs.source_offsets[pair + 1]]
         target = pairs.target[pairs.target_offsets[pair] : pairs.target_offsets[pair + 1]]

@@ -125,7 +125,7 @@ def find_entry(offsets: Int64Array, columns: Int32Array, row: int, column: int) 
 def ibm1(
     lexical: FloatArray, null: FloatArray, null_probability: float, posterior: FloatArray, null_posterior: FloatArray
 ) -> float:
-    """Write the posteriors of IBM model 1 for one sentence pair, and return its log-likelihood."""
+    """Write the posteriors of IBM model 1 for one sentence pair, and return the pair's log-likelihood."""
     observed, states = lexical.shape
     share = (1.0 - null_probability) / states
     log_likelihood = 0.0
@@ -176,7 +176,7 @@ def _forward(
     scales: FloatArray,
     posterior: FloatArray,
 ) -> None:
-    """Write the scaled forward probabilities of the HMM for one sentence pair.
+    """Write forward probabilities of the HMM to `memory` and `posterior`, divided by the factors written to `scales`.
 
     ``memory[j, k]`` is that of the first ``j`` words with ``k - 1`` as the last state that was not null, ``posterior[j,
     i]`` that of the words up to ``j`` with word ``j`` from state ``i``.
@@ -220,7 +220,7 @@ def hmm(
     jump_counts: FloatArray,
     exposures: FloatArray,
 ) -> float:
-    """Write the posteriors of the HMM for one sentence pair (forward-backward), and return its log-likelihood.
+    """Write the posteriors of the HMM for one sentence pair (forward-backward), and return the pair's log-likelihood.
 
     Parameters as `ibm1`; `jumps` are the weights, shape (`JUMPS`,), and to `jump_counts` and `exposures`, of the same
     shape, the expected numbers of jumps and the values of `_count_exposures` are added.

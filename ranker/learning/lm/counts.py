@@ -82,7 +82,7 @@ class NgramCounts:
 
 @dataclass(frozen=True)
 class TextSums:
-    """N-gram statistics of a text: contexts' totals and numbers of followers, a mask of preceded n-grams, and sizes."""
+    """N-gram statistics of a text: contexts' totals and followers, a mask of n-grams preceded by a word, and sizes."""
 
     totals: Int64Array
     followers: Int64Array

@@ -94,7 +94,7 @@ def estimate_discounts(counts: NgramCounts) -> tuple[FloatArray, tuple[int, ...]
 
 
 def _last_ngrams(counts: NgramCounts) -> list[int]:
-    """Return the n-gram of each lower order that ``lmplz`` sorts last: by words' first appearance, last word first."""
+    """Return the last n-gram of each lower order as ``lmplz`` sorts: by words' first appearance, last word first."""
     trie = counts.trie
     text = trie.word[counts.longest]
     appearance = np.zeros(trie.starts[2], dtype=np.int64)

@@ -26,7 +26,7 @@ from ranker.storage.kernels import kernel, source_of
 
 
 class _Counts(NamedTuple):
-    """The trie, and the counts that kernels update; one entry per node, except in `first_child` and where noted."""
+    """The trie and the counts that kernels update; one entry per node except in `first_child`, `total`, `followers`."""
 
     context: Int32Array
     word: Int32Array
@@ -58,7 +58,7 @@ def _adjust(counts: _Counts, node: int, change: int) -> None:
 
 @kernel
 def _add_sentence(counts: _Counts, longest: Int32Array, change: int) -> int:
-    """Add a training sentence to the counts (`change` 1) or remove it (-1); return the change in vocabulary size."""
+    """Add (`change` 1) or remove (-1) a sentence given by its longest n-grams; return the change in vocabulary size."""
     words = 0
     for position in range(1, len(longest)):
         node = longest[position]

@@ -105,7 +105,7 @@ def ends_soon(pattern: str) -> bool:
 
 
 def _effort(parsed: Any) -> tuple[float, float]:
-    """Count a pattern's unbounded repetitions and its choices; both are infinite if a repetition contains either."""
+    """Count a pattern's unbounded repetitions and choices; infinite if a repetition contains another or a choice."""
     repeats = choices = 0.0
     for operator, value in parsed:
         name = str(operator)

@@ -27,14 +27,14 @@ class Judgements(Protocol):
         """Return the units that are part of a pair, and the block of each unit; blocks are held out as a whole."""
 
     def select(self, units: Int64Array) -> tuple[FloatArray, PairSet]:
-        """Return the rows of some units, centred, and the pairs of these rows, in the form that a solver needs."""
+        """Return the rows of `units`, centred near 0, and the pairs of these rows, in the form that a solver needs."""
 
     def agreement(self, coef: FloatArray, units: Int64Array) -> tuple[float, float]:
-        """Return the summed agreement of the scores by `coef` with some units, and the total weight to divide it by."""
+        """Return the summed agreement of `units` with the scores ``X coef``, and the weight to divide the sum by."""
 
 
 class Grades:
-    """Grades of rows: any two rows of the same group with different grades are a pair."""
+    """Grades of rows: every two rows of the same group with different grades form a pair."""
 
     def __init__(self, X: FloatArray, grades: FloatArray, groups: Int64Array, blocks: Int64Array | None = None) -> None:
         self.X, self.grades, self.groups = X, grades, groups
@@ -42,7 +42,7 @@ class Grades:
         self.everything: Int64Array = np.arange(len(grades))
 
     def units(self) -> tuple[Int64Array, Int64Array]:
-        """Return the rows of groups that contain a pair, and each row's block of groups that are held out together."""
+        """Return the rows of groups with different grades, and each row's block; blocks are held out as a whole."""
         order, offsets = group_offsets(self.groups)
         grades = self.grades[order]
         differ = np.maximum.reduceat(grades, offsets[:-1]) > np.minimum.reduceat(grades, offsets[:-1])
@@ -51,13 +51,13 @@ class Grades:
         return np.flatnonzero(in_pair), self.blocks[in_pair]
 
     def select(self, units: Int64Array) -> tuple[FloatArray, PairSet]:
-        """Return some rows, centred and sorted by group, and the pairs that they form."""
+        """Return the rows `units`, sorted by group and centred near 0, and the pairs of these rows."""
         order, offsets = group_offsets(self.groups[units])
         order = units[order]
         return _centred(self.X, order), PairSet.graded(offsets, self.grades[order])
 
     def agreement(self, coef: FloatArray, units: Int64Array) -> tuple[float, float]:
-        """Return the sum of groups' Spearman correlations, 0 if a group's scores all tie, and the number of groups."""
+        """Return the sum of groups' Spearman correlations, 0 for a group of equal scores, and the number of groups."""
         order, offsets = group_offsets(self.groups[units])
         order = units[order]
         rho = group_spearman(self.X[order] @ coef, self.grades[order], offsets)
@@ -85,7 +85,7 @@ class Preferences:
         return units, self.blocks[self.pairs[units, 0]]
 
     def select(self, units: Int64Array) -> tuple[FloatArray, PairSet]:
-        """Return the rows of some pairs, centred, and the pairs themselves."""
+        """Return the rows in the pairs `units`, centred near 0, and these pairs of rows."""
         rows, places = np.unique(self.pairs[units], return_inverse=True)
         better, worse = places.reshape(-1, 2).T
         return _centred(self.X, rows), PairSet(len(rows), better, worse, self.weights[units])

@@ -75,7 +75,7 @@ class PairSet:
 
     @classmethod
     def graded(cls, offsets: Int64Array, grades: FloatArray) -> PairSet:
-        """Make a pair with weight 1 from any two rows of the same group that have different grades."""
+        """Make a pair with weight 1 from every two rows of the same group that have different grades."""
         sizes = np.diff(offsets)
         possible = int((sizes * (sizes - 1) // 2).sum())
         if possible > MOST_PAIRS:

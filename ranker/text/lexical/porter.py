@@ -47,7 +47,7 @@ def _ends_double(word: str) -> bool:
 
 
 def _ends_short(word: str) -> bool:
-    """True if a word ends with consonant, vowel, consonant, the last not w, x or y: condition ``*o`` of the paper."""
+    """True if a word ends in a consonant, a vowel and a consonant other than w, x, y: condition ``*o`` of the paper."""
     end = len(word) - 1
     return (
         end >= 2
