@@ -125,7 +125,7 @@ def _script(letter: str) -> str:
 
 @cache
 def _scripts(language: str) -> frozenset[str]:
-    """Return the scripts of a language, with Latin added, since names in any language may use it."""
+    """Return the scripts of a language, and Latin, in which names may be written in any language."""
     listed = tables()["language"]["scripts"].items()
     named = next((names for names, codes in listed if language in codes.split()), "")
     return frozenset(["LATIN", *named.upper().split()])

@@ -44,7 +44,7 @@ def outranked(dataset: Dataset) -> BoolArray:
 
 
 def fault_note(dataset: Dataset) -> str | None:
-    """Return a note with the number of candidates that are ranked last and their faults, or None if there are none."""
+    """Return a note on the candidates that are ranked last for their faults; None if there is no such candidate."""
     rows = outranked(dataset)
     if not rows.any():
         return None

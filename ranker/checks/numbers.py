@@ -87,7 +87,7 @@ def _han_value(numeral: str) -> int:
 
 @functools.cache
 def _word_patterns(language: str) -> list[tuple[str, re.Pattern[str]]]:
-    """Return pairs of a number from 1 to 100 and a pattern of its word; 21 to 99 have the pattern of their tens."""
+    """Return pairs of a number from 1 to 100 and a pattern of its word; 21 to 99 share the patterns of their tens."""
     words = tables()["number_words"].get(language, "").split()
     named = dict(zip([*range(1, 21), *range(30, 101, 10)], words, strict=False))
     patterns = {value: re.compile(rf"(?i)(?<!\w)(?:{word})") for value, word in named.items()}

@@ -249,7 +249,7 @@ def _truncation(texts: PairedTexts) -> Failures:
 
 
 def _exchanged(texts: PairedTexts, table: str) -> Failures:
-    """Yield the outputs that replace a name of a group, such as the months, by another name of the group."""
+    """Yield the outputs that replace a name, such as that of a month, by another name of the same group."""
     for group, patterns in tables()[table].items():
 
         def named(column: pa.ChunkedArray, patterns: dict[str, str] = patterns) -> BoolArray:

@@ -30,7 +30,7 @@ class Pairs:
 
 
 class PairedTexts(Texts):
-    """The texts of a data set, with the languages in which they are expected."""
+    """The texts of a data set, with the languages that the texts should be in."""
 
     @cached_property
     def expected(self) -> Pairs:

@@ -39,7 +39,7 @@ def command(
 
 
 def _print(counts: Sequence[Mapping[str, Any]], failed: Sequence[Mapping[str, Any]], examples: int) -> None:
-    """Print the number of each system's outputs that fail each check, and examples of them."""
+    """Print the number of each system's outputs that fail each check, and examples of such outputs."""
     from ranker.checks.outputs import CHECKS
 
     unused = {name for name in (*CHECKS, "lp") if not any(row[name] for row in counts)}

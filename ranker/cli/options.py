@@ -222,7 +222,7 @@ class Corpora:
     severity_weights: Annotated[list[str], _SEVERITY_WEIGHTS] = field(default_factory=list)
 
     def each(self) -> list[Self]:
-        """Return one record per corpus, for commands that read them separately."""
+        """Return one record per corpus, for commands that read the corpora separately."""
         return [replace(self, data=[name]) for name in self.data] or [self]
 
     def read(

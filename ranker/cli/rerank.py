@@ -174,7 +174,7 @@ def command(
 
 
 def _scores_in_file(oracle: str | None) -> ExternalScores | None:
-    """Return the external scores that `oracle` names, or None if it is a metric to be computed, or is not given."""
+    """Return the external scores that `oracle` names; None if `oracle` is a metric to be computed or is not given."""
     from ranker.extractors.composed.external_scores import ExternalScores
     from ranker.extractors.registry import make_metric
 

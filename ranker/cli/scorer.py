@@ -48,7 +48,7 @@ def listed(metrics: list[str] | None) -> list[str]:
 
 
 def single(metrics: list[str] | None, option: str = "--metric") -> str | None:
-    """Return the metric of an option that takes only one, or None if there is none."""
+    """Return the metric given to an option that takes only one metric, or None if no metric is given."""
     names = listed(metrics)
     if len(names) > 1:
         several = "ranker score, evaluate and systems take several"

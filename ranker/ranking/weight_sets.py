@@ -32,7 +32,7 @@ class AvailableInputs:
     references: int
 
     def suffices(self, extractors: Sequence[Extractor], *, by_language: bool = False) -> BoolArray:
-        """Mask (sources, extractors) of the needs that a source meets, including those of language if `by_language`."""
+        """Mask (sources, extractors): True if a source meets an extractor's needs; language counts if `by_language`."""
         masks = [
             (self.has_reference | (needs.references == 0))
             & (self.candidates >= needs.candidates)
@@ -86,7 +86,7 @@ def usable_sets(extractors: Sequence[Extractor], *, by_language: bool = False) -
 
 @dataclass(frozen=True, eq=False)
 class WeightSets:
-    """Weights of the same columns: one set for all extractors, and one for each subset that a source may allow."""
+    """Sets of weights: one for all extractors, and one for each smaller set of extractors that a source may allow."""
 
     extractors: tuple[Extractor, ...]
     used: BoolArray

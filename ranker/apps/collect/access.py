@@ -76,7 +76,7 @@ def codes(connection: sqlite3.Connection) -> list[str]:
 
 
 def person_of(connection: sqlite3.Connection, token: str, role: str | None = None) -> Person | None:
-    """Return a token's person; None if the token is unknown, expired or revoked, or the person has another role."""
+    """Return a token's holder; None if the token is unknown, expired or revoked, or the holder has another role."""
     if not _TOKEN.match(token):
         return None
     row = connection.execute(

@@ -147,7 +147,7 @@ def _degraded(
 
 
 def _other_text(connection: sqlite3.Connection, source: int, generator: random.Random) -> str:
-    """Return a random output of another source, of the same language pair if there is one."""
+    """Return a random output of another source, if possible a source of the same language pair."""
     language = connection.execute("SELECT lp FROM source WHERE id = ?", (source,)).fetchone()["lp"]
     last = connection.execute("SELECT max(id) AS last FROM candidate").fetchone()["last"]
     start = generator.randint(1, last)

@@ -230,7 +230,7 @@ def _gold_scores(gold: Dataset) -> FloatArray:
 
 
 def _known_values(gold: Dataset, kind: TaskKind, ratings: pd.DataFrame) -> dict[int, float]:
-    """Return each candidate's mean rating; raise a `DataError` if it is not on the task's scale."""
+    """Return each candidate's mean rating; raise a `DataError` if a mean is not on the task's scale."""
     means = ratings.groupby("candidate")["value"].mean()
     wrong = means[(means < kind.lowest) | (means > kind.highest)]
     if len(wrong):

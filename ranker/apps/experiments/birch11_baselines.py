@@ -32,7 +32,7 @@ PREFERENCES = {"LR-HB4": (93, 79), "LR-KB4": (96, 79)}
 
 
 def meteor_notation(language_pairs: Sequence[str]) -> str:
-    """Return the paper's METEOR in our notation: exact, stem and synonym matches, if the target language has them."""
+    """Return the paper's METEOR in our notation: exact matches, and stem and synonym matches where available."""
     targets = {pair.partition("-")[2] for pair in language_pairs}
     target = targets.pop() if len(targets) == 1 else ""
     if target == "en":

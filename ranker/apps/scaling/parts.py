@@ -167,7 +167,7 @@ def _intact(path: Path) -> bytes:
 
 
 def _facts(path: Path, made_of: str) -> tuple[int, str | None] | None:
-    """Return a table's number of rows and its note; None if it is damaged or was made from other input."""
+    """Return a table's number of rows and its note; None if the table is damaged or was made from other input."""
     try:
         file_metadata = pyarrow.parquet.read_metadata(io.BytesIO(_intact(path)))
     except (DataError, pa.ArrowException):

@@ -200,7 +200,7 @@ def judged_scores(named: NamedScorers, part: Dataset) -> Made:
 
 
 def judged_candidates(named: NamedScorers, shards: Shards, parts: Sequence[ShardResult]) -> tuple[Dataset, FloatArray]:
-    """Read the judged candidates from the shards again; return them, without texts, and their scores."""
+    """Return the judged candidates, read from the shards again and stripped of texts, and their scores."""
     datasets, scores = [], []
     for part in parts:
         whole, _ = named.prepared(shards.read(part.number, part.content))

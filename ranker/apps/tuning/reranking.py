@@ -69,7 +69,7 @@ def outranked_hypotheses(nbest: NBestList, references: Dataset | None) -> tuple[
 
 
 def score_of_choice(nbest: NBestList, references: Dataset, objective: Scorer, chosen: npt.ArrayLike) -> float:
-    """Return the objective's score of the `chosen` hypotheses together; only their statistics are extracted."""
+    """Return the objective's joint score of the `chosen` hypotheses; no other hypothesis's statistics are extracted."""
     check_new_texts(objective.feature_set.members, "hypotheses")
     rows = np.asarray(chosen, dtype=np.int64)
     statistics = objective.statistics(dataset_of(nbest, references, rows[rows >= 0]))

@@ -128,7 +128,7 @@ def _from_lines(text: str, file: str) -> list[tuple[str, list[float]]]:
 
 @dataclass(frozen=True, eq=False)
 class WeightSpace:
-    """The space in which weights are searched for."""
+    """The region of weights to search: the starting point, the bounds, and a mask of the weights that are not fixed."""
 
     start: FloatArray
     lower: FloatArray
@@ -141,7 +141,7 @@ class WeightSpace:
         return bool(self.free.all() and np.isinf(self.lower).all() and np.isinf(self.upper).all())
 
     def normal(self, weights: FloatArray) -> FloatArray:
-        """Scale the weights so that their absolute values add up to 1, if they may be scaled."""
+        """Scale the weights so that their absolute values add up to 1, if scaling is allowed."""
         total = np.abs(weights).sum()
         return weights / total if self.scalable and total > 0 else weights
 
@@ -163,7 +163,7 @@ class WeightSpace:
 def weight_space(
     layout: Layout, start: npt.ArrayLike, *, fixed: Sequence[str] = (), bounds: Sequence[str] = ()
 ) -> WeightSpace:
-    """Make the space in which the weights of an n-best list's features are searched for."""
+    """Make the space of weights to search for an n-best list, from a start, fixed weights and bounds."""
     values = np.array(start, dtype=np.float64)
     free = np.ones(len(values), dtype=bool)
     lower, upper = np.full(len(values), -np.inf), np.full(len(values), np.inf)
