@@ -7,23 +7,30 @@ BIN := $(VENV)/bin
 # what all tests need takes long to install: a browser's driver, and KenLM, which is compiled
 TESTED := $(VENV)/$(if $(RANKER_THOROUGH),.thorough,.test)
 
-.PHONY: demo demo-included demo-model demo-evaluation demo-report test lint types pytest clean wheel release docs
+.PHONY: demo demo-included demo-early-model demo-model demo-evaluation demo-report test lint types pytest clean wheel release docs
 
-# two things at a time: training and the report take the longest, and the rest is shown meanwhile
-demo: $(VENV)/.report
+# two things at a time: a ranker is learnt while what learning does without is installed and the included ranker is shown,
+# and the report is made while the ranker is evaluated
+demo: $(VENV)/.core
 	@$(MAKE) --no-print-directory --jobs=2 demo-evaluation demo-report
 	@echo; echo "== a report on the ranker: $(CURDIR)/demo.html"
 
-# compiles first what training and the report import last
-demo-included:
-	@$(BIN)/python -c "import scipy.optimize, matplotlib.pyplot"
+# compiles first what the report imports last
+demo-included: $(VENV)/.report
+	@$(BIN)/python -c "import matplotlib.pyplot"
 	@echo "== rank new candidates with the included ranker for English"
 	@$(BIN)/ranker rank docs/candidates.json --model full
 	@echo; echo "== why is C above B?"
 	@$(BIN)/ranker explain docs/candidates.json --model full --pair C B
 
-demo-model:
-	@$(BIN)/ranker train --data sample -o demo.model > /dev/null
+TRAIN = $(BIN)/python -m ranker train --data sample -o demo.model > /dev/null
+
+demo-early-model: $(VENV)/.core
+	@rm -f demo.model; $(TRAIN) || true
+
+# again if pip had to replace a package that learning was using
+demo-model: demo-early-model $(VENV)/.report
+	@test -f demo.model || $(TRAIN)
 
 demo-evaluation: demo-included demo-model
 	@echo; echo "== a ranker was learnt from the bundled sample (synthetic, so the figures prove nothing): compare it with the judges"
@@ -63,17 +70,33 @@ docs: $(VENV)/.docs
 # pip is called once for each: to call it takes seconds; a new pip installs in two thirds of the time of an old one. Where
 # what builds the package is there already, pip makes no environment for it, which takes a third of the whole
 $(addprefix $(VENV)/.,report test thorough checks docs): pyproject.toml
-	@test -x $(BIN)/python || $(NEW_VENV) || $(PYTHON) -m venv --upgrade-deps $(VENV) > /dev/null
-	@$(BIN)/python -c "import editables, hatchling" 2> /dev/null || $(BIN)/python -m pip install --quiet --no-compile $(BUILDER)
-	@$(BIN)/python -m pip install --quiet --no-compile --no-build-isolation --editable '.[$(EXTRAS)]'
+	$(ENVIRONMENT)
+	@$(PIP) --no-build-isolation --editable '.[$(EXTRAS)]'
 	@touch $@
 
+# what learning needs: all that the package depends on but LATER, a test tells
+$(VENV)/.core: pyproject.toml
+	$(ENVIRONMENT)
+	@$(BIN)/python -c "import tomllib; \
+		needed = tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies']; \
+		print(*(each for each in needed if not each.startswith(tuple('$(LATER)'.split()))), sep='\n')" | \
+		$(PIP) --requirement /dev/stdin
+	@touch $@
+
+LATER = spacy scikit-learn
+PIP = $(BIN)/python -m pip install --quiet --no-compile
 # as in pyproject.toml; hatchling takes editables for an editable installation
 BUILDER = 'hatchling>=1.27' editables
 # the newest pip from the one that there is, if it can, is quicker than the one that comes with Python and then the newest
 NEW_VENV = { $(PYTHON) -m venv --without-pip $(VENV) && \
 	$(PYTHON) -m pip --python $(BIN)/python install --quiet --no-compile pip $(BUILDER); } > /dev/null 2>&1
 
+define ENVIRONMENT
+@test -x $(BIN)/python || $(NEW_VENV) || $(PYTHON) -m venv --upgrade-deps $(VENV) > /dev/null
+@$(BIN)/python -c "import editables, hatchling" 2> /dev/null || $(PIP) $(BUILDER)
+endef
+
+$(VENV)/.report: $(VENV)/.core
 $(VENV)/.report: EXTRAS = report
 $(VENV)/.test: EXTRAS = test,lint
 $(VENV)/.thorough: EXTRAS = test,lint,test-thorough

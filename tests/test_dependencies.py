@@ -69,6 +69,30 @@ def test_simple_metrics_and_training_import_neither_parser_nor_scikit_learn_nor_
     assert heavy & set(json.loads(result.stdout)) == set()
 
 
+@pytest.mark.skipif(not (ROOT / "Makefile").is_file(), reason="only in a checkout")
+@thorough
+def test_a_ranker_is_learnt_from_the_sample_without_what_the_demonstration_installs_later(tmp_path):
+    [later] = re.findall("^LATER = (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    modules = {"scikit-learn": "sklearn", "spacy": "spacy"}
+    command = [
+        sys.executable,
+        "-X",
+        "importtime",
+        "-m",
+        "ranker",
+        "train",
+        "--data",
+        "sample",
+        "-o",
+        tmp_path / "model",
+    ]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    imported = {line.rpartition("|")[2].strip() for line in result.stderr.splitlines()}
+    assert "numba" in imported
+    assert {modules[name] for name in later.split()} & imported == set()
+    assert not any(name.startswith(("matplotlib", "jinja2")) for name in imported)
+
+
 @thorough
 def test_numba_has_what_kernels_take_from_its_inside(tmp_path, monkeypatch):
     (tmp_path / "with_kernel.py").write_text(
