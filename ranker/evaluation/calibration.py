@@ -32,7 +32,7 @@ class Reliability:
 
     @classmethod
     def of(cls, scorer: Scorer, people: Judged, scores: FloatArray) -> Reliability | None:
-        """Compare a scorer's confidence with judgements; None if the scorer has none or no pairs can be compared."""
+        """Compare a scorer's confidence with judgements; None if there is no confidence or no pair to compare."""
         pairs, dataset = JudgedPairs.of(people), people.dataset
         margin, source = scores[pairs.first] - scores[pairs.second], dataset.candidate_source[pairs.first]
         right = np.where(margin > 0, pairs.outcome, 1.0 - pairs.outcome)

@@ -140,7 +140,7 @@ def consistency_share(counts: npt.ArrayLike) -> FloatArray:
 
 
 def accuracy_with_ties(counts: npt.ArrayLike) -> FloatArray:
-    """Proportion of pairs that scores and people order alike or both tie (acc-eq; Deutsch et al. 2023, eq. 8).
+    """Proportion of pairs in the same order, or tied, by scores and by people (acc-eq; Deutsch et al. 2023, eq. 8).
 
     `counts` have five columns, shape (..., 5). In [0, 1], NaN where there is no pair.
     """

@@ -34,7 +34,7 @@ def limit_p_values(difference: npt.ArrayLike, squares: npt.ArrayLike) -> FloatAr
 
 
 def soft_accuracy(human_p: npt.ArrayLike, metric_p: npt.ArrayLike) -> FloatArray:
-    """Soft pairwise accuracy (Thompson et al. 2024): 1 - mean over pairs of |p by people - p by the metric|."""
+    """Soft pairwise accuracy (Thompson et al. 2024): 1 minus the mean over pairs of ``|human_p - metric_p|``."""
     apart = np.abs(np.asarray(human_p, dtype=np.float64) - np.asarray(metric_p, dtype=np.float64))
     known = ~np.isnan(apart)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -11,7 +11,10 @@ from ranker.ranks import merge_ties
 
 
 def judged_rows(human: npt.ArrayLike, scores: npt.ArrayLike) -> tuple[FloatArray, FloatArray, Int64Array]:
-    """Return both tables' values in the cells with a human score, with ties merged, and the offsets of rows."""
+    """Return the known values of `human`, the `scores` in the same cells, and the offsets of the rows.
+
+    Ties are merged in both arrays of values.
+    """
     target, values = (np.asarray(values, dtype=np.float64) for values in (human, scores))
     judged = ~np.isnan(target)
     offsets = offsets_of(judged.sum(axis=1))

@@ -34,9 +34,9 @@ def _distances(
     distance: FloatArray,
     gain: FloatArray,
 ) -> FloatArray:
-    """Fill `distance` with each pair's score difference, `gain` with the change of mean accuracy if the pair is tied.
+    """Return each group's share of correct pairs if only equal scores tie; fill `distance` and `gain` for all pairs.
 
-    Return the share of pairs of every group on which people and scores agree if only equal scores tie.
+    A pair's `distance` is its score difference, and its `gain` the change of mean accuracy if the pair is tied.
     """
     correct = np.zeros(len(offsets) - 1)
     for group in range(len(offsets) - 1):

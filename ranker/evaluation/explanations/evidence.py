@@ -29,7 +29,7 @@ _SIMILARITY = re.compile(r" -?\d\.\d\d\Z")
 
 @dataclass(frozen=True)
 class Evidence:
-    """Words that explain the difference between two candidates' scores, listed per candidate, and a description."""
+    """Evidence for the score difference between two candidates: words for each candidate, and a description."""
 
     first: tuple[str, ...] = ()
     second: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ def evidence_of(
 
 
 def _matches(extractors: Sequence[Extractor], dataset: Dataset, row: int) -> Counter[str]:
-    """Return a candidate's matches, each with the highest number of times that it occurs for a single reference."""
+    """Return a candidate's matches, each with its highest count for any one reference."""
     matches: Counter[str] = Counter()
     for extractor in extractors:
         for notes in extractor.evidence(dataset, row).values():
@@ -72,7 +72,7 @@ def _matches(extractors: Sequence[Extractor], dataset: Dataset, row: int) -> Cou
 
 
 def as_match(evidence: str) -> str:
-    """Return a match without its similarity and with equal words only once; "" for evidence that is not a match."""
+    """Return a match without its similarity, or only one word if its two words are equal; "" for other evidence."""
     if evidence.startswith(("+ ", "- ")) or evidence.endswith("(substitution)"):
         return ""
     match = _SIMILARITY.sub("", evidence)
@@ -159,7 +159,7 @@ def longest_ascending(values: Sequence[int]) -> list[int]:
 
 
 def _unseen(dataset: Dataset, rows: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return each candidate's phrases with word pairs that the other candidate and other sources' references lack."""
+    """Return each candidate's phrases of word pairs absent from the other candidate and other sources' references."""
     batch = readable_batch(dataset)
     source = batch.candidate_source[rows[0]]
     own = np.sort(_word_pairs(batch, batch.reference[slice(*batch.reference_offsets[source : source + 2])]))

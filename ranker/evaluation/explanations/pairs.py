@@ -83,7 +83,10 @@ class PairExplanation(TableResult):
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """A line per strong difference, positive if it favours the better-scored candidate; no evidence is repeated."""
+        """One line per strong difference, with a plus sign if it favours the better-scored candidate.
+
+        Evidence that several differences share is given only once.
+        """
         sign = -1.0 if self.difference < 0 else 1.0
         digits = decimals(self.difference)
         reported: set[str] = set()
@@ -198,7 +201,10 @@ class _Explainer:
 
 
 def headline(first: str, second: str, difference: float, families: Mapping[str, float]) -> str:
-    """Write two candidates' order and score difference, and family contributions that add up to the difference."""
+    """Return a line with the order and score difference of two candidates and each family's contribution.
+
+    The rounded contributions add up to the rounded difference.
+    """
     if abs(difference) <= TIE:
         return f"{first} and {second} tie"
     if difference < 0:
@@ -212,7 +218,7 @@ def headline(first: str, second: str, difference: float, families: Mapping[str, 
 
 
 def decimals(difference: float) -> int:
-    """Number of decimals to show of a difference: two, or more if it is below 0.1."""
+    """Number of decimals with which to show a difference: two, or more if it is below 0.1."""
     if abs(difference) <= TIE:
         return 2
     return min(max(2, 1 - math.floor(math.log10(abs(difference)))), 12)

@@ -273,7 +273,7 @@ def _fault_places(dataset: Dataset) -> dict[int, list[tuple[str, str, int | None
 def _best(
     ranker: Ranker, dataset: Dataset, contributions: FloatArray, sources: BoolArray
 ) -> tuple[FloatArray, BoolArray]:
-    """Return the feature contributions of each source's best text (sources, columns), and True where it is a reference.
+    """Return the feature contributions of each source's best text, and a mask of sources where it is a reference.
 
     The best text is the reference with the highest score, or the best candidate if there is no reference or the model
     reads scores of candidates from files.

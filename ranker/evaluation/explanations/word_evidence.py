@@ -117,7 +117,10 @@ class _Comparison:
 
 
 def word_evidence(dataset: Dataset, rows: Int64Array, voting: BoolArray) -> Iterator[WordEvidence]:
-    """Yield evidence against words of the candidates in `rows`, ascending, from references and `voting` candidates."""
+    """Yield evidence against the words of the candidates `rows`, from references and `voting` candidates.
+
+    `rows` must be ascending.
+    """
     encoder, languages, known = load(MULTILINGUAL), written_languages(dataset), stemmers()
     candidates, references = dataset.candidates["text"].tolist(), dataset.references["text"].tolist()
     source = dataset.candidate_source
@@ -210,7 +213,7 @@ def _evidence(own: _Text, references: Sequence[_Text], others: Sequence[_Text]) 
 
 
 def _unmatched(text: _Text, known: Counter[str]) -> FloatArray:
-    """Return 1 for each occurrence of a word beyond the count of its stem in `known`, else 0; 0 for punctuation."""
+    """Return 1 for each word whose stem has come up more often than in `known`, 0 for other words and punctuation."""
     left, found = Counter(known), []
     for stem in text.stems:
         found.append(left[stem] <= 0)

@@ -149,7 +149,7 @@ def _agreement(lp: str, votes: Votes, orders: Votes, resamples: int, seed: int) 
 
 
 def _figures(sums: Mapping[str, FloatArray], categories: FloatArray) -> dict[str, FloatArray]:
-    """Compute the figures of agreement, by name, from the summed columns for each figure, shape (..., k)."""
+    """Compute the agreement figures, by name, from the summed columns of each figure, shape (..., k)."""
     figures: dict[str, FloatArray] = {}
     with np.errstate(invalid="ignore", divide="ignore"):
         for number in (2, 3):

@@ -142,7 +142,7 @@ class _Marks:
         return total.reshape(groups, cells)
 
     def overlaps(self, pairs: tuple[Int64Array, Int64Array], group: Int64Array) -> FloatArray:
-        """Return confusion matrices of severities of overlapping spans, counting pairs in both orders, per `group`."""
+        """Return each group's confusion matrix of severities of overlapping spans, counting pairs in both orders."""
         rating, start, end, level = self.spans
         offsets = np.searchsorted(rating, np.arange(len(self.rater) + 1)).astype(np.int64)
         spans, ends = take_rows(offsets, pairs[0])

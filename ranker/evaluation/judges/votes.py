@@ -94,7 +94,10 @@ class Votes:
         return np.stack([np.bincount(source, weights=column, minlength=self.sources) for column in columns.T], axis=1)
 
     def repeated(self) -> FloatArray:
-        """Per source, numbers of repeated votes equal to the first vote and of all repeated votes; empty if none."""
+        """Return each source's number of repeated votes equal to the first vote, and its number of all repeated votes.
+
+        The array is empty if no vote is repeated.
+        """
         if not len(self.again):
             return np.empty((0, 2))
         same = (self.again[:, 1] == self.again[:, 2]).astype(np.float64)

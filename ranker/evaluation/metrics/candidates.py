@@ -106,7 +106,7 @@ class LanguagePairData:
 
     @property
     def where(self) -> str:
-        """Name of the data set and language pair, for messages."""
+        """Text that names the data set and the language pair in messages."""
         return self.lp.of(self.data)
 
     @property

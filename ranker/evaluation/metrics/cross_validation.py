@@ -191,7 +191,7 @@ def cross_validate(
 def _compared(
     table: TrainingTable, scored: Sequence[CandidateScores], resamples: int, seed: int, sources: BoolArray | None = None
 ) -> Comparison | None:
-    """Compare scores with people on `sources`, by default all; return None if no judgement there orders candidates."""
+    """Compare scores with people on `sources` (default: all), or return None if no judgement orders the candidates."""
     dataset = table.dataset
     if sources is not None:
         if not sources[table.sources].any():

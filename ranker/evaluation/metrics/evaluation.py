@@ -181,7 +181,10 @@ def agreement(
 def scored_by(
     dataset: Dataset, scorers: Mapping[str, Scorer | FloatArray], *, kind: str | None, levels: Sequence[Level]
 ) -> tuple[Dataset, list[CandidateScores]]:
-    """Score all candidates for a comparison or, if only segments are compared, candidates with judgements of `kind`."""
+    """Score the candidates that a comparison needs; return their data set and the scores by each scorer.
+
+    All candidates are needed unless only segments are compared: then those with judgements of `kind` are enough.
+    """
     outputs = dataset
     if [*levels] == ["segment"] and kind is not None:
         outputs = Judged.of(dataset, kind, _learnt(scorers)).dataset
@@ -239,7 +242,7 @@ def _by_label(scores: pd.DataFrame | pd.Series, rows: CandidateRows, name: str) 
 
 
 def named_scopes(comparison: Comparison) -> dict[str, Scope]:
-    """Return the scopes of a comparison on one data set by name: language pairs, then means, into English first.
+    """Return the scopes of one data set by name: language pairs, then the mean into English and the mean of all.
 
     If all language pairs are into English, the two means are the same.
     """
@@ -253,7 +256,10 @@ def named_scopes(comparison: Comparison) -> dict[str, Scope]:
 
 
 def main_scope(comparison: Comparison) -> tuple[str, Scope]:
-    """Return the name and scope that sum up a data set: the mean into English, else of all, or the only pair."""
+    """Return the name and the scope that sum up a data set.
+
+    This is the mean into English, else the mean of all language pairs, else the only language pair.
+    """
     named = named_scopes(comparison)
     name = next((name for name in (INTO_ENGLISH, ALL) if name in named), next(reversed(named)))
     return name, named[name]

@@ -43,7 +43,7 @@ def null_differences(
 def randomised_units(
     group: StatisticSet, scored: Sequence[CandidateScores], permutations: int, generator: np.random.Generator
 ) -> StatisticValues:
-    """Return differences under the null hypothesis, by randomly swapping the scores of two metrics for whole units."""
+    """Return differences under the null hypothesis, from random swaps of two metrics' scores for whole units."""
     columns = [group.measure(metric_scores)[0] for metric_scores in scored]
     unswapped = np.ones((1 + permutations, group.units))
     unswapped[1:] = generator.integers(2, size=(permutations, group.units), dtype=np.int8)

@@ -77,7 +77,7 @@ def perm_both_systems(
 
 
 def _distinct_taus(language_pair: LanguagePairData) -> list[tuple[tuple[str, ...], PreferencePairs]]:
-    """Return groups of statistics that are sums over the same preferences: their ids, and the preferences."""
+    """Group statistics that are sums over the same preferences; return each group's ids and preferences."""
     official, primary = language_pair.pairs.get("official"), language_pair.pairs.get("primary")
     taus: list[tuple[tuple[str, ...], PreferencePairs]] = []
     if primary is not None:
@@ -104,7 +104,10 @@ def _products(signs: npt.NDArray[np.int8], columns: FloatArray) -> FloatArray:
 
 
 def _tau_weights(first: FloatArray, second: FloatArray, pairs: PreferencePairs, wins_only: bool) -> FloatArray:
-    """Return candidates' terms of the difference of two taus (consistencies if `wins_only`); a swap negates a term."""
+    """Return each candidate's term in the difference of two taus; swapping a candidate's scores negates its term.
+
+    With `wins_only`, the terms are those of consistencies instead of taus.
+    """
 
     def outcome(better: FloatArray, worse: FloatArray) -> FloatArray:
         difference = better - worse

@@ -149,7 +149,10 @@ def _measure(
     settings: ComparisonSettings,
     statistics: Collection[str],
 ) -> _ScopeValues:
-    """Compute the statistics of one language pair of data set `number`, and the values that their tests need."""
+    """Compute the statistics of one language pair and the values that their tests need.
+
+    `number` is the index of the data set in the comparison.
+    """
     documents = len(np.unique(language_pair.document[language_pair.document >= 0]))
     scope = Scope(
         id=f"{language_pair.data}/{language_pair.lp}",
@@ -227,7 +230,10 @@ def _resampled(group: StatisticSet, parts: Sequence[CandidateScores], weights: F
 
 
 def _means(name: str, members: Sequence[_ScopeValues]) -> list[_ScopeValues]:
-    """Return the means over a data set's language pairs, into English first; empty for a single language pair."""
+    """Return the mean over a data set's language pairs, after the mean over those into English if only some are.
+
+    The list is empty for a single language pair.
+    """
     if len(members) < 2:
         return []
     english = [member for member in members if member.scope.lp.endswith("-en")]
@@ -237,7 +243,10 @@ def _means(name: str, members: Sequence[_ScopeValues]) -> list[_ScopeValues]:
 
 
 def _overall(results: Sequence[_ScopeValues], sets: int) -> list[_ScopeValues]:
-    """Average data sets; also into English, if every data set has pairs into English and some have other pairs."""
+    """Return the means over data sets: of language pairs into English, and of all language pairs.
+
+    The mean into English requires that every data set has pairs into English and some have other pairs.
+    """
     if sets < 2:
         return []
     widest, english = [], []
@@ -294,7 +303,7 @@ def _mean(identity: str, title: str, data: str, members: Sequence[_ScopeValues])
 def _test_pairs(
     statistic: Statistic, scope: Scope, found: _Values, settings: ComparisonSettings
 ) -> PairwiseTests | None:
-    """Test all pairs of metrics; None if there is only one metric or no resampling."""
+    """Test all pairs of metrics, or return None if there is only one metric or no resampling."""
     value, sample = found.values[0], found.values[1:]
     size = len(value)
     if size < 2 or not settings.resamples:

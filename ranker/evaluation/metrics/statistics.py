@@ -39,7 +39,10 @@ MOST_PAIRS = 30_000_000
 
 
 def _declared(identity: str, title: str, definition: str, *, low: float = -1.0, shown: bool = True) -> Statistic:
-    """Describe a statistic from `low` to 1, a correlation (-1) or a proportion (0), with the middle as chance level."""
+    """Return a statistic that is a correlation if `low` is -1, or a proportion if it is 0.
+
+    The highest value is 1, and the chance level is in the middle.
+    """
     level = cast("Level", identity.partition(".")[0])
     return Statistic(identity, level, title, definition, low, 1.0, 0.0 if low else 0.5, shown)
 
@@ -158,7 +161,7 @@ TAUS: dict[str, dict[TauVariant, str]] = {
 
 @dataclass(frozen=True)
 class Basis:
-    """Units that a metric's value of one statistic is computed from."""
+    """Units from which the value of one statistic is computed for a metric."""
 
     count: int = 0
     undefined: int = 0
@@ -204,7 +207,7 @@ class StatisticSet(ABC):
         """Compute statistics, shape (...), from summed `shared` columns (..., h) and the metric's `own` (..., k)."""
 
     def pooled(self, identity: str) -> int | None:
-        """Return the index of the column with the sum of a pooled mean, whose count comes next; None if not pooled."""
+        """Return the column index of a pooled mean's sum (its count is next), or None for other statistics."""
         return None
 
 
@@ -320,7 +323,7 @@ _TAU_OF = {"official": tuple(TAUS["official"].values()), "primary": (*TAUS["prim
 
 
 class DocumentStatistics(StatisticSet):
-    """Statistics of how well a metric agrees with people on the order of systems in each document, by mean score."""
+    """Statistics of how well a metric's mean scores agree with people on the order of systems in each document."""
 
     stream = "documents"
     test_stream = "DocumentFigures"
@@ -357,6 +360,6 @@ class DocumentStatistics(StatisticSet):
 
 
 def _defined(values: FloatArray) -> FloatArray:
-    """Return each value and a count of 1, or 0 and 0 for NaN, as columns whose sums give the mean without NaN."""
+    """Return two columns whose sums give the mean without NaN: values (0 for NaN), and 1 for each defined value."""
     known = ~np.isnan(values)
     return np.stack([np.where(known, values, 0.0), known], axis=1)

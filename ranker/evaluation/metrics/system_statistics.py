@@ -41,7 +41,10 @@ class SystemStatistics(StatisticSet):
         self.shared = self._by_preferences() if self.preferences else self._by_scores(language_pair.human, means=True)
 
     def _by_scores(self, scores: FloatArray, *, means: bool) -> FloatArray:
-        """Return, per source, systems' scores and counts (if `means`), and differences of all pairs, also squared."""
+        """Return the differences and squared differences between all pairs of systems in each source.
+
+        If `means`, each system's scores and counts come first.
+        """
         known = ~np.isnan(scores[self.rows])
         values, present = np.zeros((2, self.units, self.size))
         values.flat[self.cell[known]] = scores[self.rows][known]

@@ -215,7 +215,10 @@ def too_few_resamples(resamples: int, pairs: int, correction: Correction, alpha:
 
 
 def clusters(values: npt.ArrayLike, ahead: npt.ArrayLike) -> Int64Array:
-    """Number clusters, best first; a competitor significantly worse than a member starts a new cluster (WMT)."""
+    """Return the number of each competitor's cluster, from 1 for the best; 0 for competitors without a value.
+
+    A competitor significantly worse than a member of the current cluster starts a new cluster (WMT).
+    """
     figures, better = np.asarray(values, dtype=np.float64), np.asarray(ahead, dtype=bool)
     numbers = np.zeros(len(figures), dtype=np.int64)
     number, members = 0, list[int]()

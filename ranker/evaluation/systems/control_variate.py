@@ -21,7 +21,7 @@ FEWEST = 10
 
 
 def controlled_mean(human: FloatArray, metric: FloatArray) -> Estimate | None:
-    """Estimate the mean `human` score (NaN where missing), with interval; None if all or too few scores are known."""
+    """Estimate the mean `human` score (NaN where missing) with its interval; None if all or too few are known."""
     from scipy.special import stdtrit
 
     known = ~np.isnan(human)

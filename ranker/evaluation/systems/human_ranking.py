@@ -116,7 +116,10 @@ def rank_clusters(low: npt.ArrayLike, high: npt.ArrayLike) -> Int64Array:
 
 
 def comparisons(dataset: Dataset, inside: BoolArray) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """Return both candidates' rows and the outcomes (1, 0, -1) of comparisons in sources `inside`, without repeats."""
+    """Return both candidates' rows and the outcome (1, 0 or -1) of each comparison in the sources `inside`.
+
+    `inside` is a mask; repeated comparisons are left out.
+    """
     rows = dataset.preferences
     rows = rows[rows["primary"].to_numpy(bool) & rows["relation"].isin([">", "<", "="]).to_numpy(bool)]
     first, second = (rows[side].to_numpy(np.int64) for side in ("first", "second"))

@@ -132,9 +132,9 @@ def swapped_differences(
     scale: float = 1.0,
     exact: Iterator[tuple[int, FloatArray]] | None = None,
 ) -> FloatArray:
-    """Return score differences of system pairs, times `scale`, with some sources' outputs swapped, (resamples, pairs).
+    """Return score differences of system pairs, times `scale`, after swapping the outputs of some sources.
 
-    The swaps are random unless `exact` gives all of them, from `every_swap`.
+    The shape is (resamples, pairs). The swaps are random unless `exact` gives all of them, from `every_swap`.
     """
     sources, _, width = statistics.shape
     total = statistics.sum(axis=0)

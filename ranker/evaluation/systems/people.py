@@ -41,7 +41,10 @@ class AgreementCurve:
     """Difference beyond which the share is taken as constant."""
 
     def at(self, difference: float) -> Estimate:
-        """Share of pairs that people order as scores do (1 / (1 + exp(-slope |difference|^(2/3)))) and its interval."""
+        """Share of system pairs with this score difference that people order as the scores do, with its interval.
+
+        The share is 1 / (1 + exp(-slope |difference|^(2/3))).
+        """
         apart = min(abs(difference), self.largest) ** EXPONENT
         return Estimate(*(1 / (1 + math.exp(-slope * apart)) for slope in (self.slope, self.low, self.high)))
 

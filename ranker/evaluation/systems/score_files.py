@@ -24,7 +24,7 @@ def write_score_files(
     levels: list[Units],
     signatures: Mapping[str, str],
 ) -> list[Path]:
-    """Write a file for every metric, language pair and level, with the metric's signature."""
+    """Write a score file per metric, language pair and level, and signature files; return the score files' paths."""
     files: dict[Path, str] = {}
     scores = {name: _signed_scores(dataset, scorer, levels) for name, scorer in scorers.items()}
     for pair in dataset.language_pairs:

@@ -36,7 +36,10 @@ class TrueSkill:
     def rate(
         self, first: npt.ArrayLike, second: npt.ArrayLike, outcome: npt.ArrayLike, systems: int, orders: npt.ArrayLike
     ) -> tuple[FloatArray, FloatArray]:
-        """Return means and standard deviations of skills after comparisons in each of `orders`, (orders, systems)."""
+        """Return the means and standard deviations of skills after comparisons in each of `orders`.
+
+        Both arrays have the shape (orders, systems).
+        """
         skill, deviation = _rate(
             np.ascontiguousarray(first, dtype=np.int64),
             np.ascontiguousarray(second, dtype=np.int64),
@@ -63,7 +66,10 @@ def _below(x: float) -> float:
 
 @kernel(elements=0)
 def _surprise(apart: float, margin: float, tie: bool) -> tuple[float, float]:
-    """Return the factors by which an outcome shifts means and shrinks variances; `apart` is in standard deviations."""
+    """Return the factors by which an outcome shifts the means of skills and shrinks their variances.
+
+    `apart` and `margin` are in standard deviations.
+    """
     if not tie:
         x = apart - margin
         mass = _below(x)

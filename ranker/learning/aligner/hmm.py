@@ -37,7 +37,7 @@ _BLOCKS = 64
 
 
 class HmmTables(NamedTuple):
-    """Parameters learnt by EM: word probabilities and jump weights, source to target (``jumps[0]``) and the reverse.
+    """Parameters learnt by EM: word probabilities, and jump weights from source to target (``jumps[0]``) and back.
 
     ``offsets`` and ``columns`` list the target words with which each source word shares a sentence pair; ``forward`` is
     P(target word | source word) and ``backward`` P(source word | target word) for each of them.
@@ -68,7 +68,10 @@ class Expectations(NamedTuple):
 def cooccurrences(
     pairs: Pairs, order: Int64Array, starts: Int64Array, pair_of: Int32Array, offsets: Int64Array, columns: Int32Array
 ) -> Int64Array:
-    """Count the distinct target words that occur with each source word; list the words in `columns` if it has room."""
+    """Return the number of distinct target words that occur with each source word, and list them in `columns`.
+
+    Nothing is listed if `columns` is empty.
+    """
     sizes = np.zeros(len(starts) - 1, dtype=np.int64)
     for_each_block(lambda block: _meet(block, pairs, order, starts, pair_of, offsets, columns, sizes), _BLOCKS)
     return sizes
@@ -142,7 +145,7 @@ def ibm1(
 
 @kernel(elements=0)
 def _normalisers(jumps: FloatArray, states: int) -> FloatArray:
-    """Return the sum of the weights of all jumps from each previous state, of which -1 is the start."""
+    """Return, for each previous state (-1 is the start), the sum of the weights of all jumps from it."""
     sums = np.zeros(states + 1)
     for k in range(states + 1):
         low, high = max(0, k - 1 - REACH), min(states, k + REACH)
@@ -154,7 +157,7 @@ def _normalisers(jumps: FloatArray, states: int) -> FloatArray:
 
 @kernel(elements=0)
 def _count_exposures(departures: FloatArray, sums: FloatArray, states: int, exposures: FloatArray) -> None:
-    """Add to each jump's exposure the expected departures divided by the normaliser, summed over previous states."""
+    """Add to each jump's exposure the sum over previous states of expected departures divided by the normaliser."""
     for k in range(states + 1):
         if departures[k] > 0.0:
             rate = departures[k] / sums[k]
@@ -176,7 +179,7 @@ def _forward(
     scales: FloatArray,
     posterior: FloatArray,
 ) -> None:
-    """Write forward probabilities of the HMM to `memory` and `posterior`, divided by the factors written to `scales`.
+    """Write the scaled forward probabilities of the HMM to `memory` and `posterior`, and their divisors to `scales`.
 
     ``memory[j, k]`` is that of the first ``j`` words with ``k - 1`` as the last state that was not null, ``posterior[j,
     i]`` that of the words up to ``j`` with word ``j`` from state ``i``.
@@ -323,7 +326,7 @@ def expect(
     batch: Expectations,
     which: Int64Array,
 ) -> None:
-    """Write the expected counts from the pairs with indices `which` to the arrays of `batch`, allocated for all pairs.
+    """Write the expected counts from the pairs with indices `which` to `batch`, whose arrays have room for all pairs.
 
     With `agreement` both directions get the product of their link posteriors (Liang, Taskar and Klein 2006, section
     4.2). Null and the jumps have no counterpart in the other direction, so they keep their own posteriors.
@@ -339,7 +342,10 @@ def _add(amounts: FloatArray, places: Int64Array | Int32Array, totals: RealArray
 
 
 def collect(pairs: Pairs, batch: Expectations, totals: HmmTables) -> None:
-    """Add the expected word counts of a batch to `totals` in the order of the cells, with one thread per direction."""
+    """Add the expected word counts of a batch to `totals`, with one thread per direction.
+
+    Each thread adds the counts in the order of the cells.
+    """
 
     def add(direction: int) -> None:
         if direction == 0:

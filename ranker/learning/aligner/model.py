@@ -62,7 +62,7 @@ class AlignmentModel:
         target_vocabulary: Sequence[str] | None = None,
         threshold: float = THRESHOLD,
     ) -> Links:
-        """Align sentence pairs, keeping links whose product of posteriors in both directions is at least `threshold`.
+        """Link the words of sentence pairs if the product of the two directions' posteriors is at least `threshold`.
 
         A word unseen in training links to a word of the same spelling, or else by its position to a word that
         nothing else explains. A pair with an empty side has no links.
@@ -170,7 +170,7 @@ def _sorted(tables: HmmTables) -> bool:
 
 
 def _numbers(words: Sequence[str], known: Sequence[str]) -> Int32Array:
-    """Return each word's index in `known`, -1 for other words."""
+    """Return the index of each word in `known`, or -1 if the word is not there."""
     number = {word: index for index, word in enumerate(known)}
     return np.array([number.get(word, -1) for word in words], dtype=np.int32)
 
@@ -183,7 +183,7 @@ def _packed(words: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
 
 
 def _unpacked(arrays: Mapping[str, npt.NDArray[Any]], size: int, what: str) -> tuple[str, ...]:
-    """Return the words in arrays made by `_packed`; raise an error unless there are `size` words or none."""
+    """Return the words in arrays made by `_packed`; raise an error if their number is neither `size` nor 0."""
     sizes = check_arrays(arrays, WORDS, what)
     bounds = [0, *itertools.accumulate(arrays["lengths"].tolist())]
     if sizes["words"] not in (0, size) or bounds[-1] != sizes["bytes"]:

@@ -16,7 +16,7 @@ _BATCH = 1 << 20
 
 
 class Pairs(NamedTuple):
-    """Sentence pairs in CSR form, with words as numbers."""
+    """Sentence pairs in CSR form, with each word represented by a number."""
 
     source: Int32Array
     source_offsets: Int64Array
@@ -37,7 +37,7 @@ def make_pairs(
     target_offsets: npt.ArrayLike,
     sizes: tuple[int | None, int | None],
 ) -> Pairs:
-    """Check arrays of sentence pairs and return them as `Pairs`; word numbers must be below `sizes` where given."""
+    """Check arrays of sentence pairs and return them as `Pairs`; word numbers must be below any size in `sizes`."""
     source = _side("source", source_values, source_offsets, sizes[0])
     target = _side("target", target_values, target_offsets, sizes[1])
     cells = np.diff(source[1]) * np.diff(target[1])

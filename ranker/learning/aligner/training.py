@@ -100,7 +100,7 @@ def _iterate(
 
 
 def _start(pairs: Pairs, source_words: int, target_words: int) -> HmmTables:
-    """Return tables in which all words that share a sentence pair have equal probabilities."""
+    """Return uniform tables with an entry for each source word and target word that share a sentence pair."""
     order = np.argsort(pairs.source, kind="stable").astype(np.int64)
     starts = np.searchsorted(pairs.source[order], np.arange(source_words + 1)).astype(np.int64)
     pair_of = np.repeat(np.arange(len(pairs.cell_offsets) - 1, dtype=np.int32), np.diff(pairs.source_offsets))
@@ -121,7 +121,7 @@ def _start(pairs: Pairs, source_words: int, target_words: int) -> HmmTables:
 
 
 def _frozen(tables: HmmTables) -> HmmTables:
-    """Drop entries with no probability above `FLOOR`, and convert the other probabilities to single precision."""
+    """Drop entries with probabilities of at most `FLOOR` in both directions; convert the rest to single precision."""
     mask = np.maximum(tables.forward, tables.backward) > FLOOR
     before = offsets_of(mask)
     return HmmTables(

@@ -46,7 +46,7 @@ class Subwords:
         return len(self.offsets) - 1
 
     def take(self, texts: Int64Array) -> Subwords:
-        """Return the sub-words of the texts with these indices, in that order."""
+        """Return the sub-words of the texts at the indices `texts`, in that order."""
         at, offsets = _spread(self.offsets[texts], self.offsets[texts + 1])
         first = np.searchsorted(self.windows, self.offsets)
         chosen, _ = _spread(first[texts], first[texts + 1])
@@ -55,7 +55,7 @@ class Subwords:
 
 
 def _spread(starts: Int64Array, stops: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return all positions in the ranges from `starts` to `stops`, and the offset of each range among all positions."""
+    """Return all positions in the ranges from `starts` to `stops` in one array, and the ranges' offsets in it."""
     lengths = stops - starts
     offsets = offsets_of(lengths)
     return np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1]), offsets
@@ -70,7 +70,7 @@ class Embeddings:
 
 
 class Network(Protocol):
-    """Network of an encoder, with its number of layers and the number of sub-words to process in a batch."""
+    """The network of an encoder, with its number of layers and the number of sub-words to process in a batch."""
 
     layers: int
     batch: int
@@ -120,7 +120,10 @@ class Encoder:
         return int(self._vectors(self._probe[np.newaxis], self.layers, None)[0].shape[2])
 
     def _vectors(self, ids: Int32Array, layer: int, width: int | None) -> tuple[Float32Array, Float32Array]:
-        """Return the vectors of `layer` and of the last layer, checked, each of shape (texts, sub-words, width)."""
+        """Run the network, check its output, and return the vectors of `layer` and of the last layer.
+
+        Both arrays have the shape (texts, sub-words, width).
+        """
         with reading_encoder(self.files):
             outputs = self._network.run(ids.astype(np.int64), layer)
             for values in outputs:
@@ -166,7 +169,7 @@ class Encoder:
         return [text[slice(*spans.get(word, (0, 0)))].strip() for word in range(last_word + 1)]
 
     def places(self, text: str) -> list[tuple[int, int]]:
-        """Return the positions [start, end) in `text` of its sub-words that belong to a word, in order."""
+        """Return the span [start, end) in `text` of each sub-word that belongs to a word, in order."""
         before = len(text) - len(text.lstrip())
         text = _sound(text)
         with reading_encoder(self.files):
@@ -175,7 +178,7 @@ class Encoder:
         return [(before + start, before + stop) for word, (start, stop) in spans if word >= 0]
 
     def unknown(self, texts: Sequence[str]) -> list[str]:
-        """Return the first unknown character of each text that has one; the encoder treats such characters alike."""
+        """Return, for each text that has characters unknown to the encoder, the first such character."""
         unknown = {self._tokenizer.token_to_id(name) for name in _UNKNOWN}
 
         def having(texts: Sequence[str]) -> list[str]:
@@ -195,7 +198,7 @@ class Encoder:
             raise OptionError(f"layer={layer}: this encoder has layers 1 to {self.layers}")
 
     def embed(self, pieces: Subwords, layer: int | None = None, count: Counter | None = None) -> Embeddings:
-        """Run the network on sub-words and return their vectors, and the vectors of their texts.
+        """Run the network on sub-words, and return the vectors of the sub-words and of the texts.
 
         Windows of equal length are processed together, a batch in each thread, so that the vectors of a text depend on
         nothing else.
@@ -236,7 +239,10 @@ def _tokenizer(files: EncoderFiles) -> Any:
 
 
 def _words(encoding: Any, text: str) -> list[int]:
-    """Return the word number of each sub-word, -1 if none; in scripts without spaces each sub-word is a word."""
+    """Return the index of the word that each sub-word belongs to, or -1 if it belongs to none.
+
+    In scripts without spaces each sub-word is a word.
+    """
     words = [-1 if word is None else word for word in encoding.word_ids]
     if not _UNSPACED.search(text):
         return words
@@ -313,7 +319,7 @@ def _encoder(files: EncoderFiles, _digest: str) -> Encoder:
 
 
 def load(encoder: str) -> Encoder:
-    """Return the encoder with this name or in this directory, loaded once per process."""
+    """Load the encoder with the name `encoder`, or the one in the directory `encoder`, once per process."""
     # of an encoder known by name, the weights may be missing too
     check_installed(encoder, onnx=encoder != SMALL)
     files = find(encoder)

@@ -237,7 +237,7 @@ def _json(directory: Path, name: str, *, required: bool = True) -> dict[str, Any
 
 
 def check_installed(encoder: str | Path, *, onnx: bool) -> None:
-    """Raise an error if a package that an encoder in this format needs is not installed."""
+    """Raise an error if a package needed to run `encoder` is missing; `onnx` is True for an encoder in ONNX format."""
     missing = [name for name in _NEEDED[onnx] if importlib.util.find_spec(name) is None]
     if missing:
         raise MissingError(f"the encoder {str(encoder)!r} needs {', '.join(missing)}: {_INSTALL[onnx]}")

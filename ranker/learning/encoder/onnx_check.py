@@ -64,9 +64,10 @@ Field = tuple[int, int | memoryview]
 
 
 def check_network(raw: bytes, path: Path) -> bool:
-    """Refuse a network that uses operators that encoders do not need, or has tensors outside the file.
+    """Refuse a network that could do harm; return True if the values that it computes from constants stay small.
 
-    Returns True if the values computed from constants alone are not much larger than the file.
+    A network is refused if it uses operators that encoders do not need, or has tensors outside the file. Values are
+    small if they are not much larger than the file.
     """
     parts: dict[int, list[memoryview]] = {_NODE: [], _INITIALIZER: [], _GRAPH_INPUT: []}
     try:
@@ -117,10 +118,7 @@ def _check_node(node: memoryview, path: Path) -> _Node:
 
 
 def _check_tensor(tensor: memoryview, path: Path) -> tuple[str, int]:
-    """Refuse a tensor that is in another file or declares more values than bytes; return its name and number of values.
-
-    The name comes first.
-    """
+    """Refuse a tensor in another file or with too little data for its shape; return its name and number of values."""
     sizes: list[int] = []
     for number, value in _fields(tensor):
         if number == _EXTERNAL or (number == _LOCATION and value):
@@ -135,9 +133,10 @@ def _check_tensor(tensor: memoryview, path: Path) -> tuple[str, int]:
 
 
 def _constants(nodes: list[_Node], sizes: dict[str, int], inputs: dict[str, bool]) -> float:
-    """Return an upper bound on the number of values that a network computes from constants alone, infinity if unknown.
+    """Return an upper bound on the number of values that a network computes from constants alone.
 
-    `sizes` has the number of values of each weight; `inputs` is True for each network input whose size is given.
+    The bound is infinity if a size is unknown. `sizes` has the number of values of each weight; `inputs` is True for
+    each network input whose size is given.
     """
     known: dict[str, float] = {**sizes, "": 0}
     varying, total = {*inputs} - {*sizes}, 0.0
@@ -183,7 +182,7 @@ def _messages(message: memoryview, wanted: int) -> list[memoryview]:
 
 
 def _text(message: memoryview, wanted: int) -> str:
-    """Return the text in a field; if the field is repeated, its last value counts, as always in protobuf."""
+    """Return the text in the field numbered `wanted` (the last if repeated), or an empty string if there is none."""
     return next(reversed(_texts(message, wanted)), "")
 
 

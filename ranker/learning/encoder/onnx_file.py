@@ -63,7 +63,7 @@ def bert_graph(weights: Mapping[str, Float32Array], layers: int, heads: int, eps
 
 
 def four_bits(table: Float32Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float16]] | None:
-    """Encode a table in 4 bits per number, with a scale for each 32 numbers of a row, if this is lossless.
+    """Encode a table losslessly with 4 bits per number and a scale for each 32 numbers of a row, or return None.
 
     Returns the steps, with a row's first half in the low four bits and its second half in the high ones, and the
     scales; None for other tables. The number farthest from 0 is 8 steps below 0.
@@ -103,7 +103,7 @@ class _Graph:
         return name
 
     def rows(self, table: Float32Array, which: str) -> str:
-        """Add a look-up of rows in `table`, stored as int8; only the rows looked up are converted to float."""
+        """Add a look-up of rows in `table`, which is stored as int8; only the rows looked up are converted to float."""
         scales = np.maximum(np.abs(table).max(axis=1), 1e-12) / 127
         whole = self.constant(np.rint(table / scales[:, np.newaxis]).astype(np.int8))
         chosen = self.node("Cast", self.node("Gather", whole, which, axis=0), to=1)

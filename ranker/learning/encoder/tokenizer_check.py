@@ -122,7 +122,7 @@ def _step(step: Mapping[str, Any], part: str) -> Iterator[str]:
 
 
 def _longest_replacement(encoded: object) -> int:
-    """Return the size in bytes of the longest replacement in SentencePiece's character table; huge if it is damaged."""
+    """Return the size in bytes of the longest replacement in SentencePiece's character table (2**30 if damaged)."""
     many = 1 << 30
     try:
         raw = base64.b64decode(str(encoded), validate=True)
@@ -140,7 +140,7 @@ def _longest_replacement(encoded: object) -> int:
 
 
 def _objects(value: object, name: str) -> Iterator[Any]:
-    """Yield the values under a name in settings, at any depth."""
+    """Yield each value that has the key `name` in nested settings."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if key == name:

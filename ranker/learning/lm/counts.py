@@ -48,7 +48,7 @@ class NgramTrie:
         return len(self.word_ids) + 2
 
     def nodes(self, order: int) -> slice:
-        """Return the slice of the nodes of n-grams of `order` words, from 0 (the root alone) to `self.order`."""
+        """Return the slice of the nodes of n-grams of `order` words; order 0 has only the root."""
         return slice(int(self.starts[order]), int(self.starts[order + 1]))
 
     def ngrams(self, order: int) -> Int32Array:
@@ -82,7 +82,7 @@ class NgramCounts:
 
 @dataclass(frozen=True)
 class TextSums:
-    """N-gram statistics of a text: contexts' totals and followers, a mask of n-grams preceded by a word, and sizes."""
+    """Totals and follower counts of a text's contexts, a mask of n-grams preceded by a word, and the text's size."""
 
     totals: Int64Array
     followers: Int64Array
@@ -111,7 +111,7 @@ def as_sentences(values: npt.ArrayLike, offsets: npt.ArrayLike) -> tuple[Int32Ar
 
 
 def count_ngrams(values: npt.ArrayLike, offsets: npt.ArrayLike, order: int = 3) -> NgramCounts:
-    """Count the n-grams of up to `order` words in a text, each sentence enclosed by one ``<s>`` and one ``</s>``."""
+    """Count the n-grams of up to `order` words in sentences, each enclosed in one ``<s>`` and one ``</s>``."""
     if not 1 <= order <= MAX_ORDER:
         raise OptionError(f"n-gram order {order}: expected 1 to {MAX_ORDER}")
     ids, bounds = as_sentences(values, offsets)
@@ -162,7 +162,7 @@ def count_ngrams(values: npt.ArrayLike, offsets: npt.ArrayLike, order: int = 3) 
 def between_boundaries(
     words: Int32Array, offsets: Int64Array, padded_offsets: Int64Array
 ) -> tuple[Int32Array, Int64Array]:
-    """Enclose each sentence by ``<s>`` and ``</s>``; also return each position's distance from the sentence's start."""
+    """Return sentences enclosed in ``<s>`` and ``</s>``, and each position's distance from the sentence's start."""
     text = np.empty(padded_offsets[-1], dtype=np.int32)
     depth = np.arange(len(text)) - np.repeat(padded_offsets[:-1], np.diff(padded_offsets))
     inside = np.ones(len(text), dtype=np.bool_)

@@ -32,7 +32,7 @@ SCHEMA = {
 
 
 def to_arrays(counts: NgramCounts, vocabulary: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
-    """Return the counts, words and discounts of a language model as named arrays, as in `SCHEMA`."""
+    """Return the counts, words and discounts of a language model as arrays with the names in `SCHEMA`."""
     trie = counts.trie
     words = [vocabulary[word_id] for word_id in trie.word_ids.tolist()]
     return {
@@ -86,7 +86,7 @@ class CountsModel:
 
 
 def _trie(starts: Int64Array, children: Int32Array, word: Int32Array) -> NgramTrie:
-    """Rebuild the trie: contexts from each node's number of children, suffixes by looking up shorter n-grams."""
+    """Rebuild the trie, deriving contexts from the numbers of children and suffixes from shorter n-grams."""
     nodes, types = len(word), int(starts[2])
     if int(children.sum(dtype=np.int64)) != nodes - 1 or (word[:types] != np.arange(types)).any():
         raise ModelError(_UNSOUND)

@@ -67,7 +67,7 @@ def check_installed() -> None:
 
 
 def read_header(path: str | Path) -> LanguageModelHeader:
-    """Read and check the header of a language model file: ARPA, plain or gzip, or KenLM's binary format."""
+    """Read and check the header of a language model file (ARPA, plain or gzipped, or KenLM's binary format)."""
     name = display_name(path)
     with reading(name, "a language model (ARPA or KenLM binary)"), Path(path).open("rb") as stream:
         start = stream.read(len(_MAGIC))

@@ -94,7 +94,10 @@ def estimate_discounts(counts: NgramCounts) -> tuple[FloatArray, tuple[int, ...]
 
 
 def _last_ngrams(counts: NgramCounts) -> list[int]:
-    """Return the last n-gram of each lower order as ``lmplz`` sorts: by words' first appearance, last word first."""
+    """Return, for each lower order, the n-gram that ``lmplz`` sorts last.
+
+    ``lmplz`` sorts by the first appearance of words, last word first.
+    """
     trie = counts.trie
     text = trie.word[counts.longest]
     appearance = np.zeros(trie.starts[2], dtype=np.int64)
@@ -116,7 +119,7 @@ def _last_ngrams(counts: NgramCounts) -> list[int]:
 
 
 def discounts_from(counts_of_counts: npt.NDArray[np.integer]) -> FloatArray | None:
-    """Return an order's discounts, given its numbers of n-grams with adjusted counts 1 to 4; None if undefined."""
+    """Return an order's discounts, given its numbers of n-grams with adjusted counts 1 to 4, or None if undefined."""
     n1, n2, n3, n4 = counts_of_counts.astype(np.float32)
     if n1 == 0 or n2 == 0 or n3 == 0:
         return None

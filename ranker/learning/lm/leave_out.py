@@ -58,7 +58,10 @@ def _adjust(counts: _Counts, node: int, change: int) -> None:
 
 @kernel
 def _add_sentence(counts: _Counts, longest: Int32Array, change: int) -> int:
-    """Add (`change` 1) or remove (-1) a sentence given by its longest n-grams; return the change in vocabulary size."""
+    """Add a sentence (`change` is 1) or remove it (-1), and return the change in vocabulary size.
+
+    `longest` has the node of the longest n-gram that ends at each position of the sentence.
+    """
     words = 0
     for position in range(1, len(longest)):
         node = longest[position]
@@ -189,7 +192,7 @@ def leave_out_scores(
     offsets: npt.ArrayLike,
     groups: npt.ArrayLike,
 ) -> SentenceScores:
-    """Score each sentence by the language model of the training sentences of all other groups."""
+    """Score each sentence with the language model of the training sentences of all groups except its own."""
     trie = counts.trie
     ids, bounds = as_sentences(values, offsets)
     table = by_count(discounts)

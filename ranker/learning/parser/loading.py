@@ -43,7 +43,7 @@ _SHAPES: dict[str, dict[str, tuple[str | int, ...]]] = {
 
 
 def load_pipeline(directory: Path) -> Language:
-    """Load the pipeline in a directory with the components that tags, trees and lemmas need."""
+    """Load the pipeline in `directory`, with only the components needed for tags, trees and lemmas."""
     odd = next((path for path in directory.rglob("*") if not path.is_file() and not path.is_dir()), None)
     if odd is not None:
         raise broken(directory, f"{odd.name} is not a regular file")
@@ -105,7 +105,10 @@ def ends_soon(pattern: str) -> bool:
 
 
 def _effort(parsed: Any) -> tuple[float, float]:
-    """Count a pattern's unbounded repetitions and choices; infinite if a repetition contains another or a choice."""
+    """Return the numbers of unbounded repetitions and of choices in a pattern.
+
+    Both are infinite if a repetition contains another repetition or a choice.
+    """
     repeats = choices = 0.0
     for operator, value in parsed:
         name = str(operator)

@@ -129,7 +129,7 @@ def checked_config(directory: Path) -> Mapping[str, Any]:
 
 
 def _is_own_component(name: str, factory: object) -> bool:
-    """True if `factory` is built into spaCy and, if the component is loaded, is a factory expected for its `name`."""
+    """True if `factory` is built into spaCy and, for a component that is loaded, is allowed for `name`."""
     return factory in COMPONENTS.get(name, _FACTORIES)
 
 

@@ -219,7 +219,10 @@ class _Names:
 
 
 def _heads(steps: Int64Array, lengths: Int64Array) -> tuple[Int32Array, BoolArray]:
-    """Turn spaCy's offsets to the head into positions of heads; further roots are attached to the first root."""
+    """Return the position of each word's head (-1 for the root) and a mask of roots, from spaCy's offsets `steps`.
+
+    Further roots of a sentence are attached to its first root.
+    """
     sentence = np.repeat(np.arange(len(lengths)), lengths)
     position = np.arange(len(steps)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     heads = position + steps

@@ -138,7 +138,7 @@ class Fitting:
         origin: FloatArray | None,
         random_state: np.random.RandomState,
     ) -> tuple[float, dict[str, FloatArray]]:
-        """Return the smallest C as good as the best in cross-validation over groups, and the results for each C."""
+        """Return the smallest C that is as good as the best in cross-validation over groups, and each C's results."""
         units, labels = judgements.units()
         n_groups = len(np.unique(labels))
         if n_groups < 2:

@@ -18,16 +18,19 @@ from ranker.ranks import group_offsets, group_spearman, merge_ties
 
 
 class Judgements(Protocol):
-    """Human judgements of rows in units that cross-validation can hold out: graded rows, or pairs with a preference."""
+    """Human judgements of rows, as grades or pairs with a preference, in units that cross-validation can hold out."""
 
     everything: Int64Array
     """All units."""
 
     def units(self) -> tuple[Int64Array, Int64Array]:
-        """Return the units that are part of a pair, and the block of each unit; blocks are held out as a whole."""
+        """Return the indices of the units that are part of a pair, and the block of each unit.
+
+        Blocks are held out as a whole.
+        """
 
     def select(self, units: Int64Array) -> tuple[FloatArray, PairSet]:
-        """Return the rows of `units`, centred near 0, and the pairs of these rows, in the form that a solver needs."""
+        """Return the rows of `units`, centred near 0, and the pairs of these rows as a `PairSet`."""
 
     def agreement(self, coef: FloatArray, units: Int64Array) -> tuple[float, float]:
         """Return the summed agreement of `units` with the scores ``X coef``, and the weight to divide the sum by."""
@@ -42,7 +45,7 @@ class Grades:
         self.everything: Int64Array = np.arange(len(grades))
 
     def units(self) -> tuple[Int64Array, Int64Array]:
-        """Return the rows of groups with different grades, and each row's block; blocks are held out as a whole."""
+        """Return the indices of rows in groups with different grades, and each row's block."""
         order, offsets = group_offsets(self.groups)
         grades = self.grades[order]
         differ = np.maximum.reduceat(grades, offsets[:-1]) > np.minimum.reduceat(grades, offsets[:-1])
@@ -51,7 +54,7 @@ class Grades:
         return np.flatnonzero(in_pair), self.blocks[in_pair]
 
     def select(self, units: Int64Array) -> tuple[FloatArray, PairSet]:
-        """Return the rows `units`, sorted by group and centred near 0, and the pairs of these rows."""
+        """Return the rows with indices `units`, sorted by group and centred near 0, and the pairs of these rows."""
         order, offsets = group_offsets(self.groups[units])
         order = units[order]
         return _centred(self.X, order), PairSet.graded(offsets, self.grades[order])
@@ -85,7 +88,7 @@ class Preferences:
         return units, self.blocks[self.pairs[units, 0]]
 
     def select(self, units: Int64Array) -> tuple[FloatArray, PairSet]:
-        """Return the rows in the pairs `units`, centred near 0, and these pairs of rows."""
+        """Return the rows of the pairs with indices `units`, centred near 0, and the pairs as a `PairSet`."""
         rows, places = np.unique(self.pairs[units], return_inverse=True)
         better, worse = places.reshape(-1, 2).T
         return _centred(self.X, rows), PairSet(len(rows), better, worse, self.weights[units])
@@ -180,7 +183,10 @@ def _components(pairs: Int64Array, n_rows: int) -> Int64Array:
 
 
 def _centred(X: FloatArray, rows: Int64Array) -> FloatArray:
-    """Select rows and subtract their mean, rounded so that differences stay exact, to reduce rounding errors."""
+    """Return the rows with indices `rows` minus a rounded mean, which reduces rounding errors.
+
+    The mean is rounded so that differences between rows stay exact.
+    """
     chosen = np.take(X, rows, axis=0)
     if len(chosen):
         lowest = chosen.min(axis=0)

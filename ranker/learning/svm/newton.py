@@ -157,7 +157,7 @@ class _Descent:
         return solution or Solution(self.coef, self.primal, max(0.0, self.gap), self.n_iter)
 
     def exactly(self, tol: float) -> Solution | None:
-        """Return the exact minimum near the best weights, rounded if `tol` allows it; None if it is not found."""
+        """Return the exact minimum near the best weights, rounded if `tol` allows it, or None if it is not found."""
         if np.isinf(self.loss.width):
             exact = self.refined(self.coef)
             gap_of = self.squared_gap
@@ -198,7 +198,10 @@ class _Descent:
         return self.gradient(coef, exact_product(self.rows, self.at(coef).row_alpha))
 
     def squared_gap(self, coef: FloatArray) -> float:
-        """Return the duality gap of the squared hinge at `coef`; the alphas of any weights are feasible."""
+        """Return the duality gap of the squared hinge at `coef`.
+
+        The alphas that follow from any weights are feasible.
+        """
         gradient = self.exact_gradient(coef)
         return 0.5 * float(gradient @ gradient)
 
@@ -241,7 +244,7 @@ class _Descent:
         return point.coef + self.newton_step(point.scores, steep, gradient)
 
     def descend(self, point: _Point, gradient: FloatArray) -> _Point | None:
-        """Take a Newton step with a line search; None if rounding errors leave no direction of descent."""
+        """Take a Newton step with a line search, or return None if rounding errors leave no direction of descent."""
         step = self.newton_step(point.scores, self.loss, gradient)
         step_scores = self.rows @ step
         slope_at_start = float(gradient @ step)
@@ -274,7 +277,7 @@ class _Descent:
 
 
 def _solve(matrix: FloatArray, vector: FloatArray) -> FloatArray:
-    """Solve a positive definite system; if rounding made it indefinite, enlarge the diagonal in proportion."""
+    """Solve a positive definite system; if rounding made the matrix indefinite, scale up its diagonal."""
     diagonal = matrix.diagonal().copy()
     added = 0.0
     while True:

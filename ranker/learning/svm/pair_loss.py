@@ -90,7 +90,7 @@ class PairSet:
         return cls(len(grades), *pairs, np.ones(len(sign)))
 
     def alphas(self, scores: FloatArray, loss: PairLoss) -> tuple[FloatArray, Totals]:
-        """Return each row's sum of alphas over the pairs it wins minus that over the pairs it loses, and the totals."""
+        """Return each row's sum of alphas over pairs won minus pairs lost, and the weighted sums of slack."""
         slack = self._slack(scores)
         in_zone = _in_zone(slack, loss.width)
         zone, cap = np.where(in_zone, slack, 0.0), np.where(slack > loss.width, slack, 0.0)

@@ -54,7 +54,10 @@ class Polished:
     bound: FloatArray
 
     def gap(self, coef: FloatArray) -> float:
-        """Return the duality gap of weights so close to the minimum that no pair off the margin crosses the margin."""
+        """Return the duality gap of the weights `coef`, which must be close to the minimum.
+
+        No pair off the margin may cross the margin between `coef` and the minimum.
+        """
         slack = 1.0 - self.differences @ coef
         off = coef - self.dual_coef
         return float(0.5 * off @ off + (self.bound * np.maximum(slack, 0.0) - self.alpha * slack).sum())
@@ -95,7 +98,7 @@ def _polish(
 
 
 def _distinct(differences: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-    """Return distinct differences between paired rows, sorted, and their total weights; None if there are too many."""
+    """Return sorted distinct differences of paired rows and their total weights, or None if there are too many."""
     if not len(differences):
         return differences, weights
     order = np.lexsort(differences.T[::-1])
@@ -151,7 +154,7 @@ def rounded(coef: FloatArray, origin: FloatArray | float = 0.0) -> FloatArray:
 
 
 def exact_product(rows: FloatArray, factors: FloatArray) -> FloatArray:
-    """Compute ``rows' factors``, shape (n, d) and (n,) to (d,), with sums that do not depend on the order of the rows.
+    """Compute the product ``rows' factors``, shape (d,), with sums that do not depend on the order of the rows.
 
     Terms are split at a common power of 2 so that the sums of both parts are exact, and the rest again (Demmel and
     Nguyen 2013). Double precision is enough for that, on every processor.

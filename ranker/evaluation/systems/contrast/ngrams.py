@@ -71,7 +71,7 @@ def _ratio(sums: FloatArray) -> FloatArray:
 
 
 def _totals(counts: UnitCounts, order: int) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
-    """Return the order, the id and the matches by each system of every n-gram of one order."""
+    """Return the order, id and number of matches by each system of all n-grams of one order, as four columns."""
     first, second = counts.matches
     size = int(counts.unit.max(initial=-1)) + 1
     sums = [np.bincount(counts.unit, weights=column, minlength=size).astype(np.int64) for column in (first, second)]

@@ -29,7 +29,10 @@ class UnitCounts:
 
     @classmethod
     def of(cls, values: npt.ArrayLike, offsets: Int64Array, sentences: Int64Array) -> UnitCounts:
-        """Count units, in CSR form, in `sentences` (4, sources): two translations and their references per source."""
+        """Count the units of two translations of each source and of their references.
+
+        `values` and `offsets` are the units of all sentences in CSR form; `sentences` (4, sources) selects sentences.
+        """
         units = TokenisedTexts(np.asarray(values, dtype=np.int32), offsets, [])
         width = int(units.values.max(initial=0)) + 1
         keys = []
@@ -58,7 +61,10 @@ class UnitCounts:
 
 
 def by_frequency(pair: ContrastedSystems, frequency: Int64Array) -> tuple[FloatArray, list[str]]:
-    """Return word counts by ranges of `frequency` (vocabulary,), as `UnitCounts.statistics` does, and range names."""
+    """Return word counts by range of `frequency`, in the form of `UnitCounts.statistics`, and the ranges' names.
+
+    The shape of `frequency` is (vocabulary,).
+    """
     segments = pair.batch.segments
     counts = UnitCounts.of(segments.values, segments.offsets, pair.sentences)
     bucket = bucket_of(frequency, FREQUENCIES)
