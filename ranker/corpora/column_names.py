@@ -116,13 +116,13 @@ def canonical(name: str) -> str:
 
 
 def reference_columns(columns: list[str]) -> list[str]:
-    """From the canonical names `columns`, select the columns that hold references, in the order of their numbers."""
+    """Return the names of reference columns among the canonical names in `columns`, sorted by number."""
     references = (column for column in columns if re.fullmatch(r"reference[0-9]{0,4}", column))
     return sorted(references, key=lambda column: int(column[9:] or 0))
 
 
 def kinds_of(columns: list[str]) -> list[str]:
-    """From the canonical names `columns`, select the columns that hold ratings."""
+    """Return the names of rating columns among the canonical names in `columns`."""
     not_kinds = {*TEXT_COLUMNS, SOURCE_LANGUAGE, TARGET_LANGUAGE, *reference_columns(columns)}
     return [column for column in columns if column not in not_kinds]
 
@@ -135,7 +135,7 @@ def lower_is_better(name: str) -> bool:
 
 
 def is_negated(name: str, lowest: float, highest: float) -> bool:
-    """True if values from `lowest` to `highest` are errors with a minus sign, so that higher is better.
+    """True if the values of column `name`, from `lowest` to `highest`, are negated errors, so that higher is better.
 
     Counts and quantities measured from 0 are never negative; MQM and MetricX are often published with a minus sign.
     """

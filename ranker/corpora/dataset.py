@@ -51,7 +51,7 @@ T = TypeVar("T")
 
 
 def block_offsets(codes: npt.ArrayLike, size: int) -> Int64Array:
-    """Return offsets, shape (size + 1,), of the blocks of equal values in sorted `codes` from 0 to ``size - 1``."""
+    """Return the offsets, shape (size + 1,), of each value's block in `codes`, which are sorted integers from 0."""
     return np.searchsorted(np.asarray(codes), np.arange(size + 1)).astype(np.int64)
 
 
@@ -99,12 +99,12 @@ class Dataset:
 
     @functools.cached_property
     def candidate_source(self) -> Int64Array:
-        """Source of each candidate, as a row of the table of sources, shape (candidates,)."""
+        """Row of each candidate's source in the table `sources`, shape (candidates,)."""
         return self.candidates["source"].to_numpy(np.int64)
 
     @functools.cached_property
     def is_reference(self) -> BoolArray:
-        """True for candidates that are human translations, not outputs of systems; see `own_references`."""
+        """Mask of the candidates that are human translations rather than outputs of systems, shape (candidates,)."""
         return self.candidates["is_reference"].to_numpy(bool)
 
     @functools.cached_property
@@ -141,7 +141,10 @@ class Dataset:
         return digest.hexdigest()
 
     def select_sources(self, keep: npt.ArrayLike) -> Dataset:
-        """Select the sources for which the mask `keep` (sources,) is true; return this data set if all are kept."""
+        """Return the data set without the sources for which the mask `keep` (sources,) is false.
+
+        If all sources are kept, this data set itself is returned.
+        """
         chosen = np.asarray(keep, dtype=bool)
         if chosen.all():
             return self
@@ -172,7 +175,7 @@ class Dataset:
         return self if rows.all() else _selected(self, rows.tobytes())
 
     def in_context(self, keep: npt.ArrayLike) -> Dataset:
-        """Select candidates as `select_candidates` does, but keep all candidates as the `context` for scoring them."""
+        """Select candidates as `select_candidates` does, but keep the whole data set as `context` for scoring."""
         chosen = np.asarray(keep, dtype=bool)
         if chosen.all():
             return self
@@ -209,7 +212,7 @@ class Dataset:
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a frame of one row per candidate, or per candidate and judge, which `ranker.from_frame` reads back.
+        """Return a frame that `ranker.from_frame` can read, with one row per candidate, or per candidate and judge.
 
         Preferences, alignments and the names of references are left out.
 
@@ -305,7 +308,7 @@ def target_languages(dataset: Dataset) -> npt.NDArray[np.object_]:
 
 
 def source_place(dataset: Dataset, source: int) -> str:
-    """Name one source for a message: ``NAME[lp:seg_id]``, after the file and line it was read from."""
+    """Describe one source for a message: its file and line, if known, and ``NAME[lp:seg_id]``."""
     row = dataset.sources.iloc[source]
     key = ":".join(str(part) for part in (row["lp"], row["seg_id"]) if not pd.isna(part))
     parts = [] if dataset._places is None else [part for part in dataset._places.iloc[source] if not pd.isna(part)]
@@ -316,7 +319,10 @@ def source_place(dataset: Dataset, source: int) -> str:
 
 @view
 def _selected(dataset: Dataset, rows: bytes) -> Dataset:
-    """Select candidates by the mask `rows`; equal masks return the same data set, so that cached results are shared."""
+    """Return the data set of the candidates for which the mask `rows`, given as bytes, is true.
+
+    Equal masks return the same object, so that results cached by data set are shared.
+    """
     return dataset._keep_candidates(np.frombuffer(rows, dtype=bool))
 
 
@@ -330,7 +336,7 @@ def _in_context(dataset: Dataset, rows: bytes) -> Dataset:
 
 
 def _text_bytes(values: pd.Series) -> list[bytes]:
-    """Return a text column as bytes, regardless of chunks: mask of missing texts, lengths of texts, UTF-8 content."""
+    """Return a text column's mask of missing texts, its lengths and its content as bytes, however it is chunked."""
     filled = pa.chunked_array(pa.array(values.array)).cast(pa.large_string()).fill_null("").combine_chunks()
     offsets = np.frombuffer(filled.buffers()[1], dtype=np.int64)[filled.offset : filled.offset + len(filled) + 1]
     text = filled.buffers()[2]

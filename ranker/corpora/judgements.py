@@ -71,7 +71,7 @@ class Kind:
         return f"{self.name}:{'lower' if self.lower else 'higher'}"
 
     def directed(self, learnt: Sequence[str] = ()) -> Kind:
-        """Add a direction to the kind if it has none: as rankers learnt it or, failing that, as its name implies."""
+        """Return the kind with a direction: its own, else the one rankers learnt, else the one its name implies."""
         if self.name == PREFERENCES or self.lower is not None:
             return self
         directions = {kind.lower for kind in map(Kind.parse, learnt) if kind.name == self.name} - {None}
@@ -91,7 +91,7 @@ class PreferencePairs:
 
 
 def kinds(dataset: Dataset) -> list[str]:
-    """Return the kinds of judgement in `dataset` for training and evaluation, best first.
+    """Return the kinds of judgement in `dataset` for training and evaluation, the preferred kind first.
 
     Ratings that are counts, running numbers, measurements or metric scores are left out.
     """
@@ -126,7 +126,7 @@ def resolve_kind(dataset: Dataset, kind: str = AUTO, *, scores: bool = False, le
 
 
 def _by_sign(dataset: Dataset, wanted: Kind, learnt: Sequence[str]) -> str:
-    """Add a direction to a kind of penalties; by default, penalties count as negated if no value is above 0."""
+    """Return a kind of penalties with a direction, by default that of negated penalties if no value is above 0."""
     values = ratings_of(dataset, wanted.name)["value"].to_numpy(np.float64)
     lowest, highest = values.min(initial=0.0), values.max(initial=0.0)
     if wanted.lower is not None or lowest == 0.0:
@@ -181,7 +181,7 @@ def _automatic(dataset: Dataset, available: Sequence[str], learnt: Sequence[str]
 
 
 def use_of_errors(dataset: Dataset) -> str:
-    """Return advice to use marked errors, for the end of a message on missing judgements; empty without such errors."""
+    """Return advice on using marked errors, for a data set that has no other judgements, or else an empty text."""
     marked = int((dataset.errors["severity"] != NO_ERROR).sum())
     if not marked or kinds(dataset):
         return ""
@@ -264,7 +264,7 @@ class Judged:
 
     @classmethod
     def of(cls, dataset: Dataset, kind: str = AUTO, learnt: Sequence[str] = ()) -> Judged:
-        """Select the candidates that have judgements of `kind`, which `resolve_kind` interprets."""
+        """Select the candidates that have judgements of the kind that `resolve_kind` finds for `kind`."""
         resolved = resolve_kind(dataset, kind, learnt=learnt)
         return cls(dataset.in_context(judged(dataset, resolved)), resolved)
 

@@ -186,7 +186,7 @@ def names_two_languages(pair: str) -> bool:
 
 
 class LanguagePair(str):
-    """Language pair of a source, such as ``en-zh``; written as ``?`` if the data do not name it."""
+    """Language pair of a source, such as ``en-zh``; an unknown pair is written as ``?``."""
 
     __slots__ = ()
 
@@ -206,7 +206,7 @@ class LanguagePair(str):
         return self._side(2)
 
     def of(self, data: str) -> str:
-        """Name the part of `data` in this language pair, for messages: ``wmt en-zh``."""
+        """Return `data` for a message, followed by this language pair if it is known, as in ``wmt en-zh``."""
         return f"{data} {self}" if self.known else data
 
     def _side(self, place: int) -> str | None:

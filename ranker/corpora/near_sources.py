@@ -68,7 +68,7 @@ def _are_equal(dataset: Dataset, pairs: Sequence[tuple[int, int]]) -> bool:
 
 
 def counts(dataset: Dataset) -> list[str]:
-    """Return lines on empty candidates and near-duplicate sources, if any, each with the number and the first place.
+    """Describe empty candidates and near-duplicate sources, if any, in one line each: the number and the first place.
 
     Texts of white space alone count as empty. Candidates of preferences without texts are not counted.
     """

@@ -26,7 +26,7 @@ FEWEST_TEXTS = 10
 
 @view
 def own_references(dataset: Dataset) -> Int64Array:
-    """Return the reference that each candidate marked ``is_reference`` equals by name or text, -1 if none."""
+    """Return, for each candidate marked ``is_reference``, the reference with the same name or text; else -1."""
     own = np.full(len(dataset), -1, dtype=np.int64)
     marked = np.flatnonzero(dataset.is_reference)
     if not len(marked):
@@ -79,7 +79,7 @@ def with_references_as_candidates(dataset: Dataset) -> Dataset:
 
 
 def references_among_candidates(dataset: Dataset) -> tuple[Dataset, Int64Array]:
-    """Add references as candidates; return the new data set and the row of each reference among its candidates."""
+    """Add references as candidates; return the new data set and, for each reference, the row of the new candidate."""
     together = with_references_as_candidates(dataset)
     references = np.diff(dataset.reference_offsets)
     source = np.repeat(np.arange(len(references)), references)
@@ -88,7 +88,7 @@ def references_among_candidates(dataset: Dataset) -> tuple[Dataset, Int64Array]:
 
 
 def scored_apart(dataset: Dataset) -> tuple[Int64Array, Int64Array]:
-    """Return the candidates that equal one of several references of their source, and the reference each equals."""
+    """Return the rows of candidates that equal one of several references of a source, and the references' rows."""
     own = own_references(dataset)
     rows = np.flatnonzero((own >= 0) & (np.diff(dataset.reference_offsets) > 1)[dataset.candidate_source])
     return rows, own[rows]
@@ -139,7 +139,7 @@ def _described(dataset: Dataset, rows: BoolArray) -> str:
 
 
 def mark_references(candidates: Mapping[str, Any], references: Mapping[str, Any], sources: int) -> BoolArray:
-    """Return the mask ``is_reference``, extended to all outputs of each system whose outputs are all references.
+    """Return the mask ``is_reference``, extended to the outputs of systems that only repeat references.
 
     All texts of such a system equal the first reference of their source, or all equal the second, and so on; and at
     least `FEWEST_TEXTS` of them are different, or these references have the system's name.

@@ -34,7 +34,7 @@ _INVISIBLE = r"[\x{ad}\x{200b}\x{200e}\x{200f}\x{2060}\x{feff}]"
 
 
 def shown(value: object) -> str:
-    """Format a value found in a file for a message: on one line, text quoted, long values cut."""
+    """Format a value from a file for a message, on one line, with quotes around text and long values shortened."""
     if isinstance(value, str):
         return repr(value if len(value) <= 30 else f"{value[:27]}...")
     try:
@@ -45,7 +45,7 @@ def shown(value: object) -> str:
 
 
 def joined_texts(value: Any) -> str | None:
-    """Return a string as it is, the last of a list of messages, or a list of texts joined as lines; otherwise None."""
+    """Return the text of a string, a list of texts (joined as lines) or the last of a list of messages, else None."""
     if isinstance(value, list) and value and isinstance(value[-1], dict) and "content" in value[-1]:
         value = value[-1]["content"]
     if isinstance(value, list):
@@ -282,7 +282,7 @@ def _places(file: str, lines: Sequence[int | None], size: int) -> pd.DataFrame:
 
 
 def side_by_side(texts: Sequence[Sequence[str]], size: int, **properties: Sequence[object]) -> dict[str, Any]:
-    """Return table columns that interleave parallel lists of texts by source, with the `properties` of each list."""
+    """Return table columns with the texts of parallel lists, source by source, and with each list's `properties`."""
     return {
         "source": np.repeat(np.arange(size), len(texts)),
         "text": [text for row in zip(*texts, strict=True) for text in row],

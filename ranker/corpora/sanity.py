@@ -78,7 +78,7 @@ class Outputs:
         return np.bincount(self.group[flagged], minlength=len(self.names)) / np.maximum(self.sizes, 1)
 
     def often(self, flagged: BoolArray, least: float) -> BoolArray:
-        """True for groups in which enough outputs are flagged, and at least the fraction `least` of all outputs."""
+        """True for groups with enough flagged outputs, which must be at least the fraction `least` of the group."""
         counts = np.bincount(self.group[flagged], minlength=len(self.names))
         return np.asarray((self.shares(flagged) >= least) & (counts >= _FEWEST))
 
@@ -189,7 +189,7 @@ def shifted_lines(dataset: Dataset) -> list[Note]:
 
 
 def _runs(own: FloatArray, other: FloatArray) -> BoolArray:
-    """True for lines in windows whose outputs match the reference of a neighbouring line much better than their own."""
+    """True for outputs that match a neighbouring line's reference better than their own, as most outputs nearby do."""
     size = min(_WINDOW, len(own))
     sums = [np.convolve(values, np.ones(size), mode="valid") for values in (own, other)]
     closer = np.convolve(other > own, np.ones(size), mode="valid")
@@ -218,7 +218,10 @@ def _sketches(texts: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
 def _byte_runs(
     texts: pa.ChunkedArray, longest: int, size: int, codes: int
 ) -> tuple[Int64Array, npt.NDArray[np.uint32]]:
-    """Return the text and hash (below `codes`) of the first `longest` runs of `size` bytes in lower-cased texts."""
+    """Return the text and the hash of each of the first `longest` runs of `size` bytes in each lower-cased text.
+
+    Hashes are integers below `codes`.
+    """
     lower = pc.ascii_lower(texts).cast(pa.large_string()).combine_chunks()
     buffer = lower.buffers()[2]
     points = np.zeros(0, dtype=np.uint8) if buffer is None else np.frombuffer(buffer, dtype=np.uint8)
@@ -306,7 +309,7 @@ def _bytes_per_letter(texts: pd.Series) -> FloatArray:
 
 
 def _similarity(dataset: Dataset) -> FloatArray:
-    """Return each system's similarity to the references by three-byte runs in sampled texts; NaN if there are few."""
+    """Return the similarity of each system's outputs to the references, by three-byte runs; NaN for too few outputs."""
     arrays = outputs(dataset)
     alike = np.full(len(arrays.names), np.nan)
     texts, references = (arrow_text(table["text"]) for table in (dataset.candidates, dataset.references))
@@ -433,7 +436,7 @@ def few_sources(dataset: Dataset) -> list[Note]:
 
 
 def almost_all_ties(dataset: Dataset) -> list[Note]:
-    """Note if almost all judgements of the default kind are ties."""
+    """Return a list with one note if almost all judgements of the default kind are ties, or else an empty list."""
     kind = next(iter(kinds(dataset)), None)
     if kind is None:
         return []
@@ -445,7 +448,7 @@ def almost_all_ties(dataset: Dataset) -> list[Note]:
 
 
 def tied_scores(dataset: Dataset, scores: FloatArray, what: str) -> list[Note]:
-    """Note if candidates of the same source almost always have equal `scores`; unknown scores (NaN) are ignored."""
+    """Return a list with one note if candidates of a source almost always have equal `scores`, ignoring NaN scores."""
     known = ~np.isnan(scores)
     source = dataset.candidate_source[known]
     merged = merge_ties(scores[known], block_offsets(source, len(dataset.sources)))

@@ -34,7 +34,10 @@ def select_language_pairs(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
 
 
 def of_language_pairs(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
-    """Select the `wanted` language pairs (all if empty); if the data name none, a single wanted pair is set first."""
+    """Select the sources of the `wanted` language pairs, or all sources if `wanted` is empty.
+
+    If the data set has no language pairs, a single wanted pair is first set as the pair of all sources.
+    """
     return select_language_pairs(with_language_pair(dataset, wanted), wanted) if wanted else dataset
 
 

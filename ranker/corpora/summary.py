@@ -37,7 +37,10 @@ def summarise(dataset: Dataset) -> list[dict[str, Any]]:
 
 
 def summarise_errors(dataset: Dataset) -> list[dict[str, Any]]:
-    """Summarise marked errors, one row per language pair; a rating is everything one rater marked in a candidate."""
+    """Return a summary of marked errors, one row per language pair.
+
+    The number of ratings counts each rater of each candidate once, with or without errors.
+    """
     rows: list[dict[str, Any]] = []
     errors = dataset.errors
     lps = source_language_pairs(dataset)[dataset.candidate_source[errors["candidate"].to_numpy()]]

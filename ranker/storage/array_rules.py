@@ -40,7 +40,7 @@ Schema = Mapping[str, ArrayRule]
 
 
 def check_arrays(arrays: Mapping[str, npt.NDArray[Any]], schema: Schema, what: str) -> dict[str, int]:
-    """Check arrays against their schema."""
+    """Raise an error unless the arrays match the schema; return the size of each named dimension."""
     for name in sorted({*arrays} ^ {*schema}):
         raise ModelError(_refusal(what, name, "is missing" if name in schema else "is unexpected"))
     sizes: dict[str, int] = {}

@@ -31,13 +31,13 @@ _MARKDOWN = re.compile(r"[\\|`]|<(?=[A-Za-z/!?])|(?<=])\(")
 
 
 def json_text(value: object, indent: int | None = None) -> str:
-    """Write a value as JSON text."""
+    """Return a value as JSON text, with invisible characters escaped."""
     text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
     return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def csv_text(rows: Iterable[Iterable[object]]) -> str:
-    """Write rows, the first of which is the header, as CSV text; None becomes an empty cell."""
+    """Return rows, the first of which is the header, as CSV text; None becomes an empty cell."""
     table = [[*row] for row in rows]
     if os.environ.get("RANKER_CSV_FORMULAS") == "1":
         import pyarrow as pa

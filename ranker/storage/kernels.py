@@ -76,7 +76,7 @@ _mode: Mode = _MODES.get(os.environ.get("RANKER_KERNELS", ""), "auto")
 
 
 class Kernel(CPUDispatcher):
-    """A function that numba compiles once it has enough work."""
+    """A function that runs as plain Python until it has enough work for numba to compile it."""
 
     elements: int
     tables: frozenset[int]
@@ -236,7 +236,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _values(names: Sequence[str], known: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the values of global names and module attributes, except those of NumPy and `math`."""
+    """Yield the values that `names` have in `known` and in modules found there, except NumPy and `math`."""
     for name in names:
         value = known.get(name)
         if not isinstance(value, ModuleType):

@@ -198,7 +198,7 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 
 def _npz(arrays: Arrays) -> bytes:
-    """Return the bytes of an npz file; unlike with `numpy.savez`, an array may have any name, and no array is added."""
+    """Return the bytes of an npz file of `arrays`; unlike with `numpy.savez`, an array may have any name."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name in sorted(arrays):
@@ -297,7 +297,7 @@ class _Files:
         self.path, self.room = path, _SizeBudget(path)
 
     def read(self, *names: str, most: int = _LARGEST) -> dict[str, bytes]:
-        """Return the contents of files by name, without missing files; refuse files of more than `most` bytes."""
+        """Return the contents of the files in `names` that exist, by name; refuse files of more than `most` bytes."""
         path = self.path
         try:
             if path.is_dir():

@@ -47,7 +47,7 @@ class RowCache:
             self._say(f"has {self._damaged_rows:,} damaged rows, which are recomputed")
 
     def known(self, names: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Return the cached rows among `names`, by name, without rows whose checksum is wrong."""
+        """Return the cached rows with the given `names`, by name, leaving out rows whose checksum is wrong."""
         cached: dict[bytes, bytes] = {}
         for start in range(0, len(names), _AT_ONCE):
             part = names[start : start + _AT_ONCE]
@@ -100,7 +100,7 @@ class RowCache:
         return None
 
     def _fail(self, error: Exception) -> None:
-        """Replace a damaged file once; otherwise continue without the file."""
+        """Create a damaged cache file again, but only once; in all other cases, continue without the file."""
         self._close()
         # a message of SQLite may quote what is damaged, and need not be UTF-8 then
         code = getattr(error, "sqlite_errorcode", 0 if isinstance(error, OSError) else sqlite3.SQLITE_ERROR)

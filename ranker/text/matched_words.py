@@ -49,7 +49,7 @@ def stretches_of(batch: TokenBatch, candidate: int, wanted: Counter[str]) -> tup
 
 
 def flags(words: Sequence[str], wanted: Counter[str]) -> list[bool]:
-    """True for the first occurrences of each word in `wanted`, up to the word's count in `wanted`."""
+    """For each of `words`, True until the word has occurred as often as `wanted` counts it, and then False."""
     left = Counter(wanted)
     values = []
     for word in words:

@@ -90,7 +90,7 @@ def pair_ngram_matches(batch: TokenBatch, pairs: TextPairs, order: int) -> Int64
 
 @kernel
 def _number(keys: Int64Array, numbers: Int64Array, key: np.int64, known: np.int64) -> tuple[np.int64, np.int64]:
-    """Return the number of `key`, assigning the next number to a new key, and the number of keys known afterwards."""
+    """Return the number assigned to `key`, which is `known` if the key is new, and the updated count of known keys."""
     slot = hash_slot(keys, key)
     if keys[slot] == -1:
         keys[slot] = key
@@ -111,7 +111,7 @@ def _ngram_numbers(
     word: Int64Array,
     gram: Int64Array,
 ) -> np.int64:
-    """Renumber `gram` from n-grams of n words to n-grams of n + 1 words; return the number of distinct n-grams."""
+    """Replace the numbers of n-grams in `gram` by those of (n + 1)-grams, and return how many are distinct."""
     keys[:] = -1
     known = np.int64(0)
     for text in range(len(sentences)):

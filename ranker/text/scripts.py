@@ -21,7 +21,7 @@ _BETTER_FOR_OTHERS = "char or flores200"
 
 
 def tokenizer_note(dataset: Dataset, tokenizer: Tokenizer, asian: Tokenizer | None = None) -> str | None:
-    """Return a note if `tokenizer` cannot split the references' script, or was chosen by this script; else None.
+    """Return a note if `tokenizer` cannot split the references' script, or was chosen due to that script, else None.
 
     The note names a better tokenizer: for Chinese and Japanese `asian`, if the metric has one of its own.
     """

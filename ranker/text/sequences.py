@@ -119,7 +119,7 @@ def _weighted_lengths(left: Int32Array, right: Int32Array, weight: float) -> Flo
 
 @kernel
 def _weighted_lcs(left: Int32Array, right: Int32Array, weight: float) -> float:
-    """Return the sum of ``k ** weight`` over the runs of k consecutive words of `right` on the best path."""
+    """Return the sum of ``k ** weight`` over runs of k consecutive words of `right` in the weighted LCS."""
     best = _weighted_lengths(left, right, weight)
     total = 0.0
     i, j, length, last = len(right), len(left), 0, -1
@@ -217,7 +217,7 @@ def common_words(
 
 @kernel
 def _run_sum(left: Int32Array, right: Int32Array, exponent: float) -> float:
-    """Repeatedly match the longest common run of unmatched words; return the sum of length ** exponent over runs."""
+    """Return the sum of ``length ** exponent`` over common runs, always matching the longest unmatched run next."""
     free_left = np.ones(len(left), dtype=np.bool_)
     free_right = np.ones(len(right), dtype=np.bool_)
     run = np.zeros((2, len(right) + 1), dtype=np.int64)

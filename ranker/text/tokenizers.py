@@ -262,7 +262,7 @@ def tokenize_international(sentences: Sequence[str]) -> list[list[str]]:
 
 
 def tokenize_chrf_words(sentences: Sequence[str]) -> list[list[str]]:
-    """Split at white space, then one ASCII punctuation mark off the end or else the start of a word, as in chrF++."""
+    """Split at white space, then split one ASCII punctuation mark off the end or else the start of words (chrF++)."""
     return [[part for word in sentence.split() for part in _without_mark(word)] for sentence in sentences]
 
 

@@ -128,7 +128,7 @@ def _number(tokenize: Callable[[Sequence[str]], list[list[str]]], sentences: Seq
 
 
 def _characters(sentences: Sequence[str], *, lowercase: bool, spaced: bool) -> TokenisedTexts:
-    """Number the characters of `sentences`; white space is left out unless `spaced`."""
+    """Number the characters of `sentences`, including white space only if `spaced` is true."""
     texts = [sentence.lower() for sentence in sentences] if lowercase else sentences
     texts = texts if spaced else ["".join(text.split()) for text in texts]
     points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)

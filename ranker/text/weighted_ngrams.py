@@ -16,7 +16,7 @@ from ranker.text.tokens import TokenBatch, TokenisedTexts
 
 @dataclass(frozen=True, eq=False)
 class ReferenceNgrams:
-    """All distinct n-grams of a data set's references, each with a number of its own and its count."""
+    """All distinct n-grams of a data set's references, numbered and counted separately for each order."""
 
     vocabulary: list[str]
     keys: tuple[Int64Array, ...]

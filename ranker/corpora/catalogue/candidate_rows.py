@@ -24,7 +24,10 @@ or the name or path of a corpus."""
 
 @dataclass(frozen=True, eq=False)
 class CandidateRows:
-    """A data set of candidates, with the index and rows of its data frame; without a frame, one row per candidate."""
+    """A data set of candidates, the index of the frame that it was made from, and the candidate of each row.
+
+    If rows do not hold one candidate each, `candidate` is None, and the index has one entry per candidate.
+    """
 
     dataset: Dataset
     index: pd.Index
@@ -39,7 +42,7 @@ class CandidateRows:
         return np.unique(self.candidate, return_index=True)[1].astype(np.int64)
 
     def by_row(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Expand `values`, shape (candidates, ...), to the value of each row's candidate, shape (rows, ...)."""
+        """Return the value of each row's candidate, shape (rows, ...), from `values`, shape (candidates, ...)."""
         return values if self.candidate is None else values[self.candidate]
 
     def frame_by_row(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -72,7 +75,7 @@ def candidate_rows(candidates: Candidates) -> CandidateRows:
 
 
 def labelled(dataset: Dataset) -> pd.DataFrame:
-    """Return a frame with one row per candidate: ``lp``, ``doc`` and ``seg_id`` if known, source, system and text."""
+    """Return a frame with one row per candidate: source, system, text and, if known, ``lp``, ``doc`` and ``seg_id``."""
     sources = dataset.sources.iloc[dataset.candidate_source]
     known = [key for key in ("lp", "doc", "seg_id") if dataset.sources[key].notna().any()]
     frame = sources[[*known, "text"]].rename(columns={"text": "source"}).reset_index(drop=True)

@@ -25,7 +25,7 @@ class Notes:
         self.first: dict[tuple[str, str], str] = {}
 
     def add(self, part: ManifestPart, what: str, count: int, where: str) -> None:
-        """Count irregularities of a part; `what` names the irregularities (plural), `where` is the place of one."""
+        """Add `count` cases of the irregularity `what`, a plural noun, in a part; `where` is the place of one case."""
         counts = self.counts.setdefault((part.role, what), {})
         counts[part.name] = counts.get(part.name, 0) + count
         self.first.setdefault((part.role, what), where)

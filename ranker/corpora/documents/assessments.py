@@ -28,7 +28,7 @@ Text = Annotated[str, msgspec.Meta(pattern=r"\A[^\0]*[^\s\0][^\0]*\Z")]
 
 
 class Layout(msgspec.Struct, forbid_unknown_fields=True):
-    """Layout of an assessment table in a manifest; `columns` is converted to a mapping from names to columns."""
+    """Layout of an assessment table; `columns` becomes a mapping from names to column numbers or titles."""
 
     columns: list[Text] | dict[str, Annotated[int, msgspec.Meta(ge=1)] | Text]
     fixed: dict[str, Text] = {}
@@ -51,7 +51,7 @@ class Layout(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _by_name(columns: list[str] | dict[str, int | str], fixed: Mapping[str, str]) -> dict[str, int | str]:
-    """Return the number or title of each column by name; raise a ValueError if `columns` and `fixed` do not fit."""
+    """Return the column number or title of each name; raise a ValueError if a name is unknown, repeated or missing."""
     if isinstance(columns, list):
         numbered: dict[str, int | str] = {name: number for number, name in enumerate(columns, 1) if name != _SKIPPED}
     else:
@@ -126,7 +126,7 @@ def _rows(text: str, file: str, delimiter: str) -> Iterator[tuple[int, list[str]
 
 
 def _index(name: str, column: int | str, first: list[str], file: str, line: int) -> int:
-    """Return the index of the column that holds `name` and whose number or title is `column`."""
+    """Return the index of the only column with the number or title `column`; raise an error if there is none."""
     if isinstance(column, int):
         if column > len(first):
             found = f"found {counted(len(first), 'column')}: {shown(' '.join(first))}"

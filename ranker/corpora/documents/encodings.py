@@ -30,7 +30,7 @@ class Lines:
 
 
 def fallback_encodings(language: str, translated_from: str = "") -> tuple[str, ...]:
-    """Return the encodings to try after UTF-8 for `language`, GB2312 first for translations from Chinese."""
+    """Return the encodings to try after UTF-8 for `language`, starting with GB2312 for translations from Chinese."""
     language, source = (re.split("[-_]", code.lower())[0] for code in (language, translated_from))
     if language == "zh":
         return ("gb18030",)

@@ -99,7 +99,7 @@ class _ManifestFiles:
     notes: Notes
 
     def paths(self, part: ManifestPart) -> list[Path]:
-        """Return the files that a part's paths and patterns match; in folders, all files that are not hidden."""
+        """Return the files that a part's paths and patterns match; a folder stands for all its visible files."""
         paths: list[Path] = []
         for pattern in part.paths:
             try:

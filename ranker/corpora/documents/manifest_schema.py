@@ -110,7 +110,7 @@ def parse_manifest(text: str, file: str) -> Manifest:
 
 
 def decoded(values: object, kind: type[T], file: str, place: str = "") -> T:
-    """Decode the values at `place` in a TOML file to a declared type, or raise an error that names the wrong value."""
+    """Convert the values at `place` in a TOML file to the type `kind`, or raise an error that names the wrong value."""
     try:
         return msgspec.convert(values, kind)
     except msgspec.ValidationError as error:

@@ -32,7 +32,7 @@ def looks_like_testset(text: str) -> bool:
 
 
 def is_testset(path: str | Path) -> bool:
-    """True if a file is a test set in SGML or XML, by its name or its first characters; False for a pipe."""
+    """True if the name or the first characters of a file are those of an SGML or XML test set; pipes are not read."""
     if str(path) == STDIN:
         return False
     if str(path).lower().removesuffix(".gz").endswith(_ENDINGS):
@@ -54,7 +54,7 @@ def read_markup(path: str | Path) -> str:
 
 
 def parse_testset(text: str, file: str) -> list[Record]:
-    r"""Parse a file of source, systems and optional references; `text` has lines that end in ``\n``."""
+    r"""Parse a file with a source, outputs of systems and perhaps references; `text` has lines that end in ``\n``."""
     documents = sgml.parse_documents(text, file)
     by_role = {role: [document for document in documents if document.role == role] for role in sgml.ROLES}
     for role in ("source", "system"):
@@ -76,7 +76,7 @@ def parse_testset(text: str, file: str) -> list[Record]:
 def read_testset(
     source: str | Path | None, references: Sequence[str | Path], translations: Mapping[str, str | Path], name: str
 ) -> Dataset:
-    """Read a test set from a source file (None for empty sources), reference files and translation files by system."""
+    """Read a test set from files of the source, the references and each system; without `source`, sources are empty."""
     files: list[tuple[sgml.Role, str | Path, str]] = [
         *(("source", path, "") for path in (source,) if path is not None),
         *(("reference", path, display_name(Path(path).name)) for path in references),
@@ -112,7 +112,7 @@ class _Part:
 
 
 def _without_source(like: _Part) -> _Part:
-    """Make a source part of empty texts with the ids of the part `like`."""
+    """Return a source part that has the ids of the part `like`, but empty texts."""
     emptied = [
         replace(
             document,
@@ -126,7 +126,7 @@ def _without_source(like: _Part) -> _Part:
 
 
 def _of_role(documents: list[sgml.Document], role: sgml.Role, file: str) -> list[sgml.Document]:
-    """Return the documents in `role`, or else the documents in the first role that is accepted in its place."""
+    """Return the documents in `role` or, if there are none, references in place of system outputs or vice versa."""
     for accepted in sgml.ROLES[role]:
         accepted_documents = [document for document in documents if document.role in (accepted, None)]
         if accepted_documents:

@@ -60,7 +60,10 @@ def is_archive(name: str) -> bool:
 
 
 def unpack(archive: Path, target: Path, *, below: str = "", only: Sequence[str] = ()) -> int:
-    """Unpack an archive's folder `below`, or just folders and file stems `only` in it; return the number of files."""
+    """Unpack the folder `below` of an archive, or only some of its content, and return the number of files.
+
+    `only` lists folders and files; the endings of file names may be left out.
+    """
     file, start = display_name(archive), [part for part in below.split("/") if part]
     read = _zip_entries if archive.name.endswith(_ZIP) else _tar_entries
     count = 0
@@ -176,13 +179,13 @@ class _Bounded(io.BufferedReader):
     """An open zip file that refuses reads longer than `_LONGEST_LIST`, the limit for its list of entries."""
 
     def read(self, size: int | None = -1) -> bytes:
-        """Read `size` bytes; raise a ValueError if that is longer than any allowed list of entries."""
+        """Read `size` bytes; raise a ValueError if `size` exceeds the limit for the list of entries."""
         if size is not None and size > _LONGEST_LIST:
             raise ValueError(f"its list of entries has {size:,} bytes, expected at most {_LONGEST_LIST:,}")
         return super().read(size)
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a position; raise a ValueError if it is negative, as in a damaged list of entries."""
+        """Move to a position; raise a ValueError if it is negative because the list of entries is damaged."""
         if whence == io.SEEK_SET and offset < 0:
             raise ValueError(f"its list of entries is damaged: found position {offset}, expected at least 0")
         return super().seek(offset, whence)

@@ -45,7 +45,7 @@ def get(
     sources: Sequence[str] | None = None,
     limits: DownloadLimits | None = None,
 ) -> list[Fetched]:
-    """Fetch a corpus by name into its folder, or just the sources and references of the language pairs `sources`."""
+    """Fetch a corpus by name into its folder, or only the sources and references of the language pairs in `sources`."""
     card = catalogue.card(name) if sources is None else _sources_alone(catalogue.card(name), sources)
     if not card.download:
         how = "it is included in this package" if card.bundled else card.obtain
@@ -74,7 +74,10 @@ def get(
 
 
 def _sources_alone(card: Card, lps: Sequence[str]) -> Card:
-    """Restrict a card to the sources and references of language pairs `lps` (all if empty), in a separate folder."""
+    """Return a card for only the sources and references of the language pairs `lps`, or of all pairs if `lps` is empty.
+
+    The files go into a separate folder.
+    """
     parts = [part for part in card.download if {"sources", "references"} <= set(part.only)]
     if not parts:
         raise OptionError(f"the sources and references of {card.name} cannot be downloaded alone: leave out --sources")

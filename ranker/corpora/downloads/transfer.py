@@ -50,7 +50,7 @@ def digest_of(path: Path) -> str:
 
 
 def check_address(address: str, before: str = "") -> None:
-    """Refuse an address that is not HTTP or HTTPS, and a redirection from an HTTPS address `before` to HTTP."""
+    """Refuse an address other than HTTP or HTTPS, and HTTP if the address `before`, which redirects to it, is HTTPS."""
     try:
         parts = urlsplit(address)
         parts.port  # noqa: B018
@@ -65,7 +65,7 @@ def check_address(address: str, before: str = "") -> None:
 
 
 def fetch(address: str, target: Path, *, sha256: str | None, size: int | None = None, limits: DownloadLimits) -> str:
-    """Download `address`, replace the file `target` once complete, and return its SHA-256 digest."""
+    """Download `address`, replace the file `target` when the download is complete, and return the SHA-256 digest."""
     check_address(address)
     with replacing(target) as stream, _open(address, limits) as response:
         if response.status != 200:
@@ -84,7 +84,10 @@ def fetch(address: str, target: Path, *, sha256: str | None, size: int | None = 
 
 
 def _total(response: http.client.HTTPResponse, address: str, size: int | None, *, is_known: bool) -> int | None:
-    """Return the size declared by the server, else `size`; refuse unequal sizes and sizes that cannot be checked."""
+    """Return the download size that the server declares, or else the expected `size`.
+
+    Refuse a declared size other than `size`, and a download whose completeness cannot be checked.
+    """
     if response.length is not None and size and response.length != size:
         raise FetchError(f"{address}: the file has {response.length:,} bytes, expected {size:,}: it has changed")
     if response.length is None and not response.chunked and not is_known:

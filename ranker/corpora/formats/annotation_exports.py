@@ -106,7 +106,7 @@ class _Entry(msgspec.Struct):
 
 
 def exported(values: Iterable[tuple[int, Any]], file: str) -> list[tuple[int, dict[str, Any]]]:
-    """Return (line, row) for each judge of a candidate or comparison in an annotation export; empty for other JSON."""
+    """Return (line, row) pairs, one per judge of a candidate or comparison; none if this is no annotation export."""
     answers: list[tuple[int, dict[str, Any], bool]] = []
     scored: dict[tuple[str, ...], tuple[int, dict[str, Any], bool]] = {}
     words: dict[str, str] = {}
@@ -215,7 +215,7 @@ def _of_label_studio(
 
 
 def _place(text: object, answer: _Value) -> Place:
-    """Return the place of a labelled span, which versions of Label Studio count in characters or in UTF-16 units."""
+    """Return the place of a labelled span in characters, even if Label Studio counted it in UTF-16 units."""
     start, end = answer.start, answer.end
     if not isinstance(text, str) or type(start) is not int or type(end) is not int:
         return None, None

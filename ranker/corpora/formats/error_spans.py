@@ -47,7 +47,7 @@ def place_of_units(text: str, first: object, last: object, *, line_breaks: bool 
 
 
 def note_lost_places(lines: Sequence[int], file: str) -> None:
-    """Log a note on the lines of marked errors whose places, which are not in the text, are dropped."""
+    """Log a note on marked errors, on the given `lines`, whose places are dropped because they are not in the text."""
     if lines:
         what = f"{counted(len(lines), 'marked error')} with a place that is not in the text"
         log_note(f"{what} (the first on line {lines[0]}): kept without a place", file)
@@ -98,7 +98,7 @@ def with_errors_of(dataset: Dataset, marked: Dataset) -> Dataset:
 
 
 def write_marked(dataset: Dataset, form: str) -> bytes:
-    """Format a data set with marked errors as a file in one of the `FORMS`."""
+    """Return the bytes of a file in the format `form`, one of `FORMS`, for a data set with marked errors."""
     if not len(dataset.errors):
         raise DataError("contains no marked errors, which this format requires: use another format", file=dataset.name)
     if form in _ONE_PAIR and len(dataset.language_pairs) > 1:
@@ -242,7 +242,7 @@ def _pearmut(dataset: Dataset) -> str:
 
 
 def _label_studio(dataset: Dataset) -> str:
-    """Format tasks for Label Studio, one per candidate."""
+    """Format a data set as tasks for Label Studio, one per candidate."""
     marked = _Marked(dataset)
     tasks = []
     for source, row in enumerate(marked.sources):

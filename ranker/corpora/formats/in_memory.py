@@ -83,7 +83,7 @@ def is_frame(value: object) -> bool:
 def dataset_and_rows(
     frame: pd.DataFrame | Any, name: str = "frame", lp: str | None = None, systems: Sequence[str] = ()
 ) -> tuple[Dataset, Int64Array | None]:
-    """Return the data set of a frame, and the candidate of each row, or None if rows do not hold one candidate each."""
+    """Return a frame's data set and, if each row holds one candidate, the candidates of the rows, else None."""
     if not isinstance(frame, pd.DataFrame) and is_frame(frame):
         arrow = hasattr(frame, "__arrow_c_stream__")
         frame = pa.table(frame).to_pandas() if arrow else frame.to_pandas()
@@ -114,7 +114,7 @@ def dataset_and_rows(
 
 
 def _levels(index: pd.Index, header: list[str]) -> dict[str, int]:
-    """Return, by name, the numbers of index levels that can serve as text columns and are not columns in `header`."""
+    """Return the numbers of index levels by name, for levels that can be text columns and are not in `header`."""
     known = {*map(canonical, header)}
     # our own results have an index called candidate
     names = {name: number for number, name in enumerate(index.names) if isinstance(name, str) and name != "candidate"}
@@ -252,7 +252,10 @@ def _aligned(
 
 
 def by_translation(references: References | None) -> References | None:
-    """Turn lists of references per translation, all equally long, into lists by number; leave other forms unchanged."""
+    """Turn equally long lists of references, one list per translation, into one list per reference number.
+
+    Other forms are returned unchanged.
+    """
     if references is None or isinstance(references, str | Mapping):
         return references
     entries = [*references]

@@ -294,7 +294,7 @@ class RecordReader:
         raise DataError(f"{path}: expected {expected}, found {shown(actual)}", file=self.file, line=self.line)
 
     def spelling(self, fields: Mapping[str, Any], *spellings: str) -> str | None:
-        """Return the key of `fields` among the synonyms `spellings`, or None; refuse two such keys with values."""
+        """Return the key in `fields` that is one of `spellings`, or None; raise an error if two of them have values."""
         present = [key for key in spellings if key in fields]
         filled = [key for key in present if fields[key] is not None]
         if len(filled) > 1:
@@ -376,7 +376,10 @@ class RecordReader:
         return ratings
 
     def others(self, fields: Mapping[str, Any], known: tuple[str, ...], *, numbers: bool) -> Iterator[str]:
-        """Yield the keys of `fields` that may be ratings or misspelt `known` keys."""
+        """Yield the keys of `fields` that may be ratings or misspelt `known` keys.
+
+        If `numbers` is true, all keys with numbers count as ratings, except `known` keys.
+        """
         for key, value in fields.items():
             is_rating = numbers and _is_number(value)
             if key in known or value is None or (key in names.NOT_READ and not is_rating):
@@ -427,7 +430,7 @@ class RecordReader:
     def candidate(
         self, value: object, path: str, index: int, text_key: str = "text", *, row: bool = False
     ) -> Candidate:
-        """Read one candidate; if `row` is true, its record also holds its source and perhaps its judge."""
+        """Read one candidate; `row` is true if the same record also holds the source and perhaps a judge."""
         fields = self.mapping(value, path)
         if not row:
             text_key = self.spelling(fields, *_CANDIDATE, *names.ANSWERS, "content") or text_key
@@ -465,7 +468,7 @@ class RecordReader:
     def marked_errors(
         self, fields: Mapping[str, Any], path: str, rater: str
     ) -> tuple[list[MarkedError], list[tuple[str, str | None, float]]]:
-        """Read a candidate's marked errors, attributing those without a rater to `rater`, and its raters' ratings."""
+        """Return a candidate's marked errors and its raters' ratings; `rater` marked the errors that name no rater."""
         errors, ratings = [], []
         for key in _MARKED:
             listed = fields.get(key)
@@ -526,7 +529,10 @@ def _listed(keys: tuple[str, ...]) -> str:
 
 
 def _is_metadata(key: str, value: object, known: tuple[str, ...]) -> bool:
-    """True if a key can be ignored: reserved for numbers, or with text and unlike any judgement or key in `known`."""
+    """True if a key can be ignored.
+
+    With numbers, its name must be reserved; with text, it must suggest no judgement and resemble no key in `known`.
+    """
     if _is_number(value) or (isinstance(value, dict) and value and all(map(_is_number, value.values()))):
         return names.is_reserved(key)
     looks_numeric = isinstance(value, str) and re.fullmatch(r"\s*[-+.,\d]+\s*", value)

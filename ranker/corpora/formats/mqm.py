@@ -122,7 +122,7 @@ def _add(
 
 
 def _place(marked: str, text: str) -> tuple[int, int] | tuple[None, None]:
-    """Return the place in `text` of the span between the first and last tag in `marked`; white space may differ."""
+    """Return the place in `text` of the span between the first and last tag in `marked`, whatever the white space."""
     before, opening, rest = marked.partition("<v>")
     inside, closing, _ = rest.rpartition("</v>")
     if not opening or not closing:

@@ -71,7 +71,7 @@ def has_published_scores(folder: str | Path) -> bool:
 def published_scores(
     folder: str | Path, dataset: Dataset, reference: str
 ) -> tuple[Dataset, dict[str, FloatArray], list[str]]:
-    """Read an mt-metrics-eval directory's metric scores that were computed with one reference or only the source.
+    """Read the metric scores that an mt-metrics-eval directory has for one reference or for the source alone.
 
     Returns the data set, as read by `read_mtme`, with this reference alone; the scores by metric and reference,
     such as ``COMET-refA`` or ``CometKiwi-src``, NaN for candidates without a score; and the metrics that are left out,
@@ -118,7 +118,7 @@ def _put_scores(
     of_pair: BoolArray,
     path: Path,
 ) -> None:
-    """Copy a score file's values, one per segment of a language pair, to the rows of their candidates in `values`."""
+    """Copy a score file's values, one per segment of a language pair, to the candidates' rows in `values`."""
     segment = dataset.sources["seg_id"].to_numpy(object)[dataset.candidate_source]
     systems = dataset.candidates["system"].to_numpy(object)
     rows_of = of_pair[dataset.candidate_source]

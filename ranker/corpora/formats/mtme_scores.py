@@ -49,7 +49,10 @@ def parse_score(value: str, file: str, line: int) -> float | None:
 
 
 def format_scores(scores: Mapping[str, Sequence[float | None]], file: str | None = None) -> str:
-    """Format a score file, with non-finite scores as missing; errors name `file`, from which the systems come."""
+    """Format scores by system as the text of a score file, in which scores that are not finite are missing.
+
+    Errors name `file`, from which the systems' names come.
+    """
     lines = []
     for system, values in scores.items():
         if len(system.split()) != 1 or system != system.strip():

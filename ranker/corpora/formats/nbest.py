@@ -95,7 +95,7 @@ def column_names(layout: Layout) -> tuple[str, ...]:
 
 
 def describe_layout(layout: Layout) -> str:
-    """Describe a layout in a message: the name and number of values of each feature."""
+    """Describe a layout in a message by the name of each feature and the number of its values."""
     return ", ".join(f"{name or 'nameless'} ({size})" for name, size in layout) or "no feature"
 
 
@@ -222,7 +222,7 @@ def nbest_bytes(nbest: NBestList, path: str | Path) -> bytes:
 
 
 def _written(values: FloatArray) -> pa.Array:
-    """Format numbers as the shortest text that reads back as the same float, whole numbers without a point."""
+    """Format numbers as the shortest texts that read back as the same floats; whole numbers have no decimal point."""
     # + 0.0 makes -0 a 0, which is what merging takes it for
     return pc.cast(pa.array(np.ascontiguousarray(values + 0.0)), pa.large_string())
 

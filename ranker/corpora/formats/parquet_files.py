@@ -25,7 +25,7 @@ _ROWS = 1 << 14
 
 
 def read_parquet(path: str | Path, file: str) -> Columns:
-    """Read a Parquet file; messages name rows instead of lines."""
+    """Read the columns of a Parquet file; error messages give row numbers in place of line numbers."""
     raw = read_bytes(path)
     with parquet_errors(file):
         batches = [*parquet_batches(pa.BufferReader(raw), file, len(raw), _ROWS)]
@@ -34,7 +34,10 @@ def read_parquet(path: str | Path, file: str) -> Columns:
 
 
 def parquet_batches(source: Any, file: str, size: int, rows: int) -> Iterator[pa.RecordBatch]:
-    """Yield a Parquet file of `size` bytes in checked batches of `rows` rows, with values of plain types."""
+    """Yield the rows of a Parquet file in checked batches of `rows` rows, with values of plain types.
+
+    The size of the file in bytes, `size`, limits the size of the unpacked data.
+    """
     content = pyarrow.parquet.ParquetFile(source)
     most, metadata = max(UNPACKED_FREE, UNPACKED_RATIO * size), content.metadata
     groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
@@ -59,7 +62,7 @@ def _too_large(file: str) -> DataError:
 
 
 def _bytes(values: pa.Array) -> int:
-    """Return the size of values in bytes once their dictionaries are expanded."""
+    """Return the size of values in bytes, with texts of a dictionary counted as often as they occur."""
     kind = values.type
     if pa.types.is_dictionary(kind) and (pa.types.is_string(kind.value_type) or pa.types.is_binary(kind.value_type)):
         used = pc.value_counts(values.indices.drop_null())

@@ -51,7 +51,7 @@ _EXPECTED = "a, b, tie, 1, 2, both bad, or the name of one of the two systems"
 
 
 def preference_roles(header: Sequence[str], file: str = "", line: int | None = None) -> dict[str, str]:
-    """Map roles, such as a compared text or the verdict, to columns; empty for a table without comparisons.
+    """Return the column for each role in a comparison, such as the verdict; empty for a table without comparisons.
 
     Roles are ``text.a``, ``text.b``, ``system.a``, ``system.b``, ``better`` and ``worse`` (either), and ``verdict``.
     """
@@ -92,7 +92,10 @@ def preference_roles(header: Sequence[str], file: str = "", line: int | None = N
 
 
 def one_hot(header: Sequence[str]) -> dict[str, str]:
-    """Map columns of zeros and ones to ``>``, ``<`` and ``=``; empty unless both ``>`` and ``<`` have a column."""
+    """Return the relation, ``>``, ``<`` or ``=``, that each column of zeros and ones stands for.
+
+    The result is empty unless both ``>`` and ``<`` have a column.
+    """
     matched = {name: match for name in header if (match := _ONE_HOT.fullmatch(name.strip().lower()))}
     columns = {name: ">" if match[1] else "<" if match[2] else "=" for name, match in matched.items()}
     return columns if {">", "<"} <= {*columns.values()} else {}

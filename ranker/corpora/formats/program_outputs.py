@@ -30,7 +30,7 @@ class Shape(NamedTuple):
 
 
 class _Said(msgspec.Struct):
-    """One choice of a completion: a message, or text without messages."""
+    """One choice of a completion: a chat message, or plain text."""
 
     message: dict[str, Any] | None = None
     text: str | None = None

@@ -83,7 +83,7 @@ def read_parallel(
     translations: Sequence[str | Path],
     align: bool = False,
 ) -> Dataset:
-    """Read parallel files, one sentence per line; for the names of systems see `system_files`.
+    """Read parallel files with one sentence per line, whose systems are named by `system_files`.
 
     With `align`, translations may have different lines from the source: see `ranker.corpora.line_alignment`. Without
     `source` the sources are empty, which is an error only if they are used. Any of the files may be a test set in SGML
@@ -195,7 +195,7 @@ def parse_dataset(
 
 
 def fairseq_dataset(text: str, name: str, file: str) -> tuple[NBestList, Dataset]:
-    """Return the hypotheses in fairseq's output, and a data set of their sources and references (``T-0``)."""
+    """Return the n-best list in fairseq's output, and a data set with its sources, hypotheses and references."""
     nbest, sources, references = parse_fairseq(text, file)
     size = max(nbest.sentence[-1], *sources, *references, 0) + 1
     rank = pd.Series(nbest.sentence).groupby(nbest.sentence).cumcount() + 1

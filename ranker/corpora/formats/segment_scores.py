@@ -84,7 +84,7 @@ class SegmentScores:
         return DataError(what, file=self.file) if row is None else _error(what, self.file, row)
 
     def in_order(self, number: int, things: str) -> FloatArray:
-        """Return the scores in file order; raise an error unless the file has `number`, one for each of `things`."""
+        """Return the scores in file order; raise an error unless there are `number`, one for each of `things`."""
         if len(self.rows) != number:
             raise self.error(f"has {counted(len(self.rows), 'score')}, expected {number:,}, one for each of {things}")
         lacking = next((row for row in self.rows if math.isnan(row.score)), None)

@@ -29,7 +29,7 @@ from ranker.errors import DataError, log_note, nearest
 
 
 def table_dataset(table: Columns, name: str, systems: Sequence[str] = ()) -> tuple[Dataset, Int64Array | None]:
-    """Return the data set of a table, and the candidate of each row, or None if rows do not hold one candidate each.
+    """Return a table's data set and, if each row holds one candidate, the candidates of the rows, else None.
 
     `systems` are the columns of the systems of a table with one row per source.
     """

@@ -63,7 +63,10 @@ _CHUNK = 50_000  # rows of a CSV file that are Python objects at a time
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The columns of a table in a file or a frame; messages call row i by `unit` and `lines[i]`, as in "line 7"."""
+    """The columns of a table in a file or a frame.
+
+    Messages call row i by `unit` and its number in `lines`, such as "line 7".
+    """
 
     header: list[str]
     values: Sequence[pa.ChunkedArray]
@@ -162,7 +165,7 @@ def _unless_empty(column: str, values: pa.Array) -> pa.Array:
 
 
 def long_table(table: Columns, *, comparable: bool = False) -> LongTable:
-    """Check columns of any type and return them as a table, which needs no source or reference if `comparable`."""
+    """Return a table of the checked columns; if `comparable` is true, it needs no source or reference."""
     lines, file = table.lines, table.file
     columns = _columns(table.header, file, table.header_line, comparable=comparable)
     kinds = set(names.kinds_of(columns))
@@ -254,7 +257,10 @@ def delimiter_of(header: str, file: str) -> Delimiter:
 
 
 class LongTable:
-    """The checked columns of a table; messages refer to row i as ``unit lines[i]``."""
+    """The checked columns of a table.
+
+    Messages call row i by `unit` and its number in `lines`, such as "line 7".
+    """
 
     def __init__(
         self, columns: Mapping[str, pa.ChunkedArray], lines: Int64Array, file: str, unit: str = "line"
@@ -385,7 +391,7 @@ class LongTable:
         return codes if empty < 0 else np.where(codes == empty, -1, codes)
 
     def _references(self) -> tuple[Int64Array, pa.Array]:
-        """Return each row's references as indices, padded with -1 at the end, and the texts they index."""
+        """Return the indices of each row's references in an array of texts, padded with -1, and that array."""
         columns = [self.columns[column] for column in names.reference_columns([*self.columns])]
         chunks = [chunk for column in columns for chunk in column.chunks]
         codes, texts = _encode(pa.chunked_array(chunks, pa.large_string()))
@@ -512,7 +518,7 @@ def _joined(*codes: Int64Array) -> Int64Array:
 
 
 def _first(codes: Int64Array) -> Int64Array:
-    """Return the index of the first row with each code in ``0 .. n - 1``."""
+    """Return the index of the first row with each distinct code, in the order of the codes."""
     return np.unique(codes, return_index=True)[1].astype(np.int64)
 
 

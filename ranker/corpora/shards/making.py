@@ -26,7 +26,7 @@ ENDINGS = (".parquet", ".jsonl.gz")
 def make_shards(
     data: str, folder: str | Path, rows: int, *, ending: str = ".parquet", lp: Sequence[str] = ()
 ) -> ShardManifest:
-    """Write a corpus, given by name or path, as shards of whole sources with up to `rows` rows, then the manifest."""
+    """Write a corpus, given by name or path, as shards of whole sources, up to `rows` rows each, and a manifest."""
     folder = Path(folder)
     if rows < 1:
         raise OptionError(f"--rows {rows}: expected a whole number from 1")

@@ -43,7 +43,10 @@ class Part(NamedTuple):
 
 
 def parts_of(data: str, rows: int) -> Iterator[Dataset]:
-    """Split a corpus (name or path) into parts of whole sources with up to `rows` candidates, or of one source."""
+    """Split a corpus, given by name or path, into parts of whole sources with up to `rows` candidates.
+
+    A source with more candidates is a part by itself.
+    """
     keys = SourceKeys(display_name(data))
     for part in _parts(data, rows):
         keys.add(part)

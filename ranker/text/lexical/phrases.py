@@ -18,7 +18,11 @@ Phrase = tuple[int, ...]
 def find_occurrences(
     phrases: Iterable[Phrase], segments: TokenisedTexts, sentences: Int64Array
 ) -> tuple[Int64Array, Int32Array, dict[Phrase, int]]:
-    """Find all occurrences of `phrases` in sentences."""
+    """Find all occurrences of `phrases` in sentences, and number the phrases found.
+
+    Return the offset of each sentence's occurrences, a row (first word, length, number) for each occurrence, and the
+    numbers of the phrases.
+    """
     known = frozenset(phrases)
     longest: dict[int, int] = {}
     for phrase in known:

@@ -58,7 +58,7 @@ class WordNet:
         return frozenset(synset_ids)
 
     def synsets_of_any_form(self, word: str) -> set[int]:
-        """Return the synsets of a word, and of its base forms only in the part of speech of the inflection.
+        """Return the synsets of a word, and of its base forms in the part of speech that the inflection implies.
 
         Exceptions and all endings are tried whether or not the word is a lemma itself, as in the library by which TERp
         looks words up with. So "might", a form of the verb "may", is no synonym of the month.
