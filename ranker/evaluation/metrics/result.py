@@ -313,9 +313,14 @@ class Comparison(TableResult):
         if not (unique and statistics and scopes):
             raise ValueError("metrics, statistics or scopes are missing or duplicated, expected each once")
         figures: list[Cell | PairwiseTests] = [*self.cells, *self.pairwise_tests]
-        known = all(figure.statistic in statistics and figure.scope in scopes for figure in figures)
-        if not (known and all(cell.metric in names for cell in self.cells)):
-            raise ValueError("found a figure of an unlisted metric, statistic or scope, expected all to be listed")
+        for key, part, listed in (
+            ("metric", self.cells, names),
+            ("statistic", figures, statistics),
+            ("scope", figures, scopes),
+        ):
+            for figure in part:
+                if (name := getattr(figure, key)) not in listed:
+                    raise ValueError(f"found a figure of a {key} that is not listed under {key}s: {name!r}")
         for tests in self.pairwise_tests:
             for matrix in (tests.p, tests.adjusted, tests.ahead):
                 if [len(row) for row in matrix] != [len(names)] * len(names):

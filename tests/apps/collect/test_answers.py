@@ -122,6 +122,18 @@ def test_answers_are_refused_while_the_file_is_not_in_its_place(client):
     assert answers(path) == [(1, "[4]")]
 
 
+def test_the_refusal_says_to_put_the_file_back(campaign):
+    pytest.importorskip("starlette", reason="mt-ranker[collect] is not installed")
+    from ranker.apps.collect.web.server import Site
+
+    path, _ = campaign()
+    with closing(connect(path)) as connection:
+        site = Site(path, connection)
+        path.rename(path.with_name("away"))
+        with pytest.raises(sqlite3.OperationalError, match=r"the campaign's file was moved.*put the file back"):
+            site.served_at("http://127.0.0.1:8000")
+
+
 def test_known_answers_are_shown_after_the_judges_own_which_are_final_then(campaign):
     gold = made([(["r"], [f"good {n}", f"bad {n}"]) for n in range(9)], lp="de-en", kind="fluency")
     for show in (True, False):

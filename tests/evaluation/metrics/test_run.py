@@ -291,6 +291,16 @@ def test_json_whose_parts_do_not_belong_together_is_refused(found, change):
         Comparison.from_json(json.dumps(broken), file="x")
 
 
+@pytest.mark.parametrize(
+    ("part", "key"), [("cells", "metric"), ("cells", "statistic"), ("contests", "statistic"), ("contests", "scope")]
+)
+def test_a_figure_of_something_unlisted_is_named(found, part, key):
+    broken = json.loads(found.to_json())
+    broken[part][0][key] = "none"
+    with pytest.raises(DataError, match=rf"found a figure of a {key} that is not listed under {key}s: 'none'"):
+        Comparison.from_json(json.dumps(broken), file="x")
+
+
 def test_levels_and_mistakes(human):
     scored = metrics(human, 1)[:1]
     comparison = compare([(graded(human), scored)], levels=["system"], resamples=0)

@@ -108,7 +108,8 @@ class Site:
         except OSError:
             unchanged = False
         if not unchanged:
-            raise sqlite3.OperationalError("its file was moved, deleted or replaced; stop the server and put it back")
+            what = "the campaign's file was moved, deleted or replaced"
+            raise sqlite3.OperationalError(f"{what}: stop the server and put the file back")
         with transaction(self.connection):
             yield
 
