@@ -66,7 +66,7 @@ NOTES = logging.getLogger("ranker")
 
 
 def log_note(text: str, about: str | None = None) -> None:
-    """Log a note, preceded by the name of the file or data set that it is `about`, escaped like error messages."""
+    """Log a note, escaped like an error message; `about` is the file or data set to name at the beginning."""
     note = f"ranker: note: {about}: {text}" if about else f"ranker: note: {text}"
     NOTES.warning("%s", "\n".join(map(escaped, note.split("\n"))), stacklevel=2)
 

@@ -216,7 +216,7 @@ def with_line_feeds(text: str, lines_before: int = 0) -> str:
 
 
 def note_line_ends(text: str, name: str, *, multiline: bool = False, lines_before: int = 0) -> bool:
-    """Log a note on mixed or unusual line ends of the file `name`; True if there are any.
+    """Log a note and return True if the file `name` has mixed or unusual line ends; otherwise return False.
 
     In a `multiline` table, lines within cells may end differently from rows.
     """
@@ -367,7 +367,10 @@ def _is_database(path: Path) -> bool:
 
 
 def check_folder(path: Path, what: str, marks: Sequence[str]) -> None:
-    """Raise a `DataError` if `path` cannot become a folder for `what`, or has content but none of the files `marks`."""
+    """Raise a `DataError` if `path` cannot become a folder, or has content but none of the files named in `marks`.
+
+    `what` names the intended kind of folder in the message.
+    """
     parent = next(ancestor for ancestor in path.absolute().parents if ancestor.exists())
     if not parent.is_dir():
         raise DataError(f"cannot be written: {display_name(parent)} is not a directory", file=display_name(path))

@@ -101,7 +101,7 @@ def parse(text: str) -> Spec:
 
 
 def parse_sum(text: str) -> tuple[Term, ...]:
-    """Parse a weighted sum of names with options, as ``bleu[order=4] - 2*ter + 0.5*chrf``.
+    """Parse a weighted sum of names with options, such as ``bleu[order=4] - 2*ter + 0.5*chrf``.
 
     Spaces are ignored outside brackets. A name ends at ``+`` or ``-``, so names that contain these cannot be used in a
     sum.
@@ -160,7 +160,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _closing(text: str, at: int) -> int:
-    """Return the end of brackets opening at `at`, and of any column name after them; `at` if no bracket opens there."""
+    """Return the end of the brackets that open at `at` and of any column name that follows; `at` if there are none."""
     if text[at : at + 1] != "[":
         return at
     depth = 0

@@ -39,7 +39,7 @@ _RENAMED = (
 
 
 def check(extractor: Extractor | type[Extractor], dataset: Dataset | None = None) -> None:
-    """Try an extractor or metric on data, and raise an error at the first requirement of the interface that it breaks.
+    """Try an extractor or metric on data, and raise an error for the first requirement of the interface that fails.
 
     Meant for the tests of a plug-in.
 

@@ -107,7 +107,7 @@ def _is_month(number: str, text: str) -> bool:
 
 
 def _same(first: str, second: str, *, scaled: bool, clock: bool) -> bool:
-    """True if two numbers may be the same: 2014 and 14, 8 and 20 or 800 o'clock, 1.5 (million) and 1500000."""
+    """True if two numbers may mean the same, such as 2014 and 14, 8 and 20 o'clock, or 1.5 (million) and 1500000."""
     short, long = sorted((number.replace(".", "") for number in (first, second)), key=len)
     return (
         first == second

@@ -72,7 +72,7 @@ def failures(dataset: Dataset) -> Int64Array:
 
 
 def system_counts(dataset: Dataset) -> list[dict[str, Any]]:
-    """Return each system's number of outputs, of outputs that fail any check, and of outputs that fail each check."""
+    """Return counts for each system: all outputs, outputs that fail any check, and outputs that fail each check."""
     failed = failed_checks(dataset)
     pairs, systems = source_language_pairs(dataset)[dataset.candidate_source], dataset.candidates["system"]
     frame = pd.DataFrame({"lp": pairs, "system": systems, "outputs": 1, "failed": failures(dataset) > 0})

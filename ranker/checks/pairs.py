@@ -22,7 +22,10 @@ _SHARED = 0.34
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Languages of each source and of its outputs ("" if unknown), and True if the outputs should be translations."""
+    """Languages of each source and of its outputs, and a mask of the sources whose outputs should be translations.
+
+    An unknown language is an empty string.
+    """
 
     source: npt.NDArray[np.object_]
     target: npt.NDArray[np.object_]
@@ -34,7 +37,7 @@ class PairedTexts(Texts):
 
     @cached_property
     def expected(self) -> Pairs:
-        """Languages of each source and of its outputs, and True if the outputs should be translations."""
+        """The expected languages of all texts, and a mask of the sources whose outputs should be translations."""
         return expected_pairs(self)
 
     @property

@@ -95,7 +95,7 @@ class Texts:
 
     @functools.cached_property
     def words(self) -> tuple[Int64Array, Int64Array, dict[str, int]]:
-        """Words of candidates, sources and references as numbers; the offset of each text; the number of each word."""
+        """Words of candidates, sources and references as indices, the offset of each text, and each word's index."""
         chunks = [chunk for column in (self.own, self.sources, self.references) for chunk in column.chunks]
         lists = clean_words(pa.chunked_array(chunks, pa.large_string()))
         words, lengths = lists.flatten().dictionary_encode(), pc.list_value_length(lists).to_numpy()

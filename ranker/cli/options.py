@@ -293,7 +293,7 @@ class Corpora:
 
 @dataclass(frozen=True)
 class Input(Corpora):
-    """The data that a command reads (corpora or parallel files), and the files with scores for them."""
+    """The data that a command reads (corpora or parallel files), and files with scores of the translations."""
 
     given: Annotated[
         list[str],

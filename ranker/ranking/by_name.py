@@ -95,7 +95,7 @@ def score(candidates: Candidates, scorer: str | Path | Metric | Ranker | None = 
 
 
 def explain(candidates: Candidates, *, model: str | Path | None = None, checks: bool = True) -> pd.DataFrame:
-    """Return the contributions of features to the scores of candidates by an included ranker or a model file.
+    """Return each feature's contribution to the score that an included ranker or a model file gives to each candidate.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ class Confidence:
 
 
 def probability(margin: npt.ArrayLike, slope: npt.ArrayLike, lapse: npt.ArrayLike) -> FloatArray:
-    """Return the probability that people prefer the first of two candidates, by the margin of their scores."""
+    """Return the probability that people prefer the first of two candidates, given the margin between their scores."""
     return np.asarray(0.5 + (1.0 - np.asarray(lapse)) * 0.5 * np.tanh(0.5 * np.asarray(slope) * np.asarray(margin)))
 
 
@@ -54,7 +54,7 @@ class JudgedPairs:
 
     @classmethod
     def of(cls, people: Judged) -> JudgedPairs:
-        """Return the pairs that preferences compare or, for human scores, all pairs of a source's scored candidates."""
+        """Return the pairs that people compared or, for human scores, all pairs of scored candidates of a source."""
         if people.kind == PREFERENCES:
             table = people.dataset.preferences
             table = table[table["primary"].to_numpy(bool) & (table["relation"] != "-").to_numpy(bool)]
@@ -69,9 +69,10 @@ class JudgedPairs:
 
 
 def fit_confidence(margin: npt.ArrayLike, outcome: npt.ArrayLike, weight: npt.ArrayLike) -> Confidence | None:
-    """Fit slope and lapse by maximum likelihood, and the tie threshold that agrees with most (weighted) judgements.
+    """Return the confidence parameters fitted to judged pairs, or None if people order too few of the pairs.
 
-    Margins are the first candidate's score minus the second's. None if people order too few of the pairs.
+    Slope and lapse are fitted by maximum likelihood; the tie threshold agrees with the most judgements by weight.
+    Margins are the first candidate's score minus the second's.
     """
     from scipy.optimize import minimize
 
@@ -106,7 +107,7 @@ def fit_confidence(margin: npt.ArrayLike, outcome: npt.ArrayLike, weight: npt.Ar
 
 
 def tie_threshold(margin: FloatArray, outcome: FloatArray, weight: FloatArray) -> float:
-    """Return the tie threshold that agrees with the most judgements by weight; the smallest if several do equally."""
+    """Return the smallest of the tie thresholds that agree with the most judgements, counted by weight."""
     distance = np.abs(margin)
     right = np.where(margin > 0, outcome == 1.0, outcome == 0.0) & (distance > 0)
     gain = weight * ((outcome == 0.5).astype(np.float64) - right)

@@ -35,7 +35,7 @@ _PART = 10_000
 
 @dataclass(frozen=True)
 class FeatureSetFile:
-    """A file in ``features/``: a named list of extractors, with its source."""
+    """A file in ``features/``: a named list of extractors, a description of the list, and the origin of the list."""
 
     name: str
     description: str
@@ -127,12 +127,12 @@ class FeatureSet:
 
     @property
     def names_files(self) -> bool:
-        """True if an extractor reads scores from a named file; no extractor of a model may do so."""
+        """True if an extractor reads scores from a named file, which no extractor of a model may do."""
         return any(given_files(self.members).values())
 
     @property
     def pretraining_sources(self) -> UInt32Array:
-        """Hashes (`short_keys`) of the judged sources on which extractors, such as encoders, were pre-trained."""
+        """Hashes (see `short_keys`) of the judged sources on which extractors such as encoders were pre-trained."""
         keys = (part.pretraining_sources for part in self.members)
         return np.unique(np.concatenate([np.zeros(0, np.uint32), *(each for each in keys if each is not None)]))
 
@@ -172,7 +172,7 @@ class FeatureSet:
         return {name: state for name, state in states.items() if state}
 
     def with_states(self, states: Mapping[str, Mapping[str, npt.NDArray[Any]]]) -> FeatureSet:
-        """Return the feature set with the learnt arrays `states`, in the form that the method `states` returns."""
+        """Return the feature set with the learnt arrays in `states`, a mapping like that of the method `states`."""
         return FeatureSet(
             tuple(
                 extractor.with_state(states[f"extractor{index}"]) if f"extractor{index}" in states else extractor
@@ -192,11 +192,11 @@ class FeatureSet:
 
     @property
     def members(self) -> tuple[Extractor, ...]:
-        """The extractors, with combinations replaced by their members."""
+        """The extractors, with every combination replaced by the extractors that it combines."""
         return tuple(part for extractor in self.extractors for part in extractor.members)
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return the extractors' different notes on the columns of `dataset`, joined in one line, or None."""
+        """Return the distinct notes of the extractors on `dataset` in one line, or None if there are no notes."""
         return join_notes(extractor.note(context_for(extractor, dataset)[0]) for extractor in self.extractors)
 
     def transform(
@@ -227,11 +227,11 @@ class FeatureSet:
 
     @staticmethod
     def _cuts(dataset: Dataset) -> Int64Array:
-        """Return the numbers of the sources at which to split `dataset` into parts of about `_PART` candidates."""
+        """Return the indices of the sources at which to split `dataset` into parts of about `_PART` candidates."""
         return np.flatnonzero(np.diff(dataset.candidate_offsets[:-1] // _PART)) + 1
 
     def _matrix(self, dataset: Dataset, known: Sequence[FloatArray | None], used: BoolArray) -> FloatArray:
-        """Concatenate the columns of all extractors, computed unless `known`, or 0 for extractors not `used`."""
+        """Return the columns of all extractors, taken from `known` or computed, with 0 for extractors not in `used`."""
         self.check_ready()
         if dataset.context is not dataset:
             dataset = with_given_scores(dataset, self.members)
@@ -282,7 +282,10 @@ class FeatureSet:
             extractor.check_ready()
 
     def check_references(self, dataset: Dataset, sources: BoolArray | None = None) -> None:
-        """Refuse a data set if a source (of the mask `sources`, if given) lacks a reference that a column needs."""
+        """Raise a `DataError` if a column needs a reference and a source with candidates has none.
+
+        If a mask `sources` is given, only the sources in the mask are checked.
+        """
         needy = [extractor for extractor in self.extractors if extractor.needs.references]
         empty = (np.diff(dataset.reference_offsets) == 0) & (np.diff(dataset.candidate_offsets) > 0)
         if sources is not None:
@@ -297,14 +300,18 @@ class FeatureSet:
 
 
 def context_for(extractor: Extractor, dataset: Dataset) -> tuple[Dataset, BoolArray | slice]:
-    """Return the data set that an extractor has to see, `dataset` or its `context`, and the rows of `dataset` in it."""
+    """Return the data set that an extractor must see (`dataset` or its `context`), and the rows of `dataset` in it."""
     if dataset.context is dataset or not extractor.needs.other_candidates:
         return dataset, slice(None)
     return dataset.context, dataset.context_rows
 
 
 def _own_columns(extractor: Extractor, dataset: Dataset, ready: FloatArray | None = None) -> FloatArray:
-    """Return columns, computed unless `ready`: 0 without a reference, leave-one-out for references as candidates."""
+    """Return an extractor's columns for all candidates: those in `ready` if given, otherwise computed.
+
+    If the extractor needs references, candidates without a reference get 0, and candidates that are references are
+    compared with the other references.
+    """
     if not extractor.needs.references:
         return _columns(extractor, dataset) if ready is None else ready
     has_reference = np.diff(dataset.reference_offsets) > 0

@@ -30,7 +30,10 @@ class ReferenceCandidates:
 
     @classmethod
     def of(cls, dataset: Dataset, kind: str, *, exclude_self: bool = False) -> ReferenceCandidates:
-        """Add references as candidates of judged sources, replacing candidates that are references; log omissions."""
+        """Add the references of judged sources as candidates, in place of candidates that are references already.
+
+        Sources with too few references are skipped, with a note.
+        """
         if kind == PREFERENCES:
             what = "references as candidates require scores of outputs, which preferences do not have"
             raise DataError(f"{what}: choose another kind of judgement, such as --kind win-rate", file=dataset.name)
@@ -69,14 +72,17 @@ class ReferenceCandidates:
 
     @property
     def human(self) -> FloatArray:
-        """Human scores of the candidates of `together`; all references have the same score, above every output's."""
+        """Human scores of the candidates of `together`; all references have one score, higher than any output's."""
         outputs = self.judged.human
         return self.merge(outputs, np.full(int(self.together.is_reference.sum()), outputs.max() + 1))
 
 
 @view
 def leave_one_out(dataset: Dataset) -> Dataset:
-    """Make each reference the candidate of a source with the other references, or with itself if there is no other."""
+    """Return a data set in which each reference is a candidate to compare with the other references of its source.
+
+    The only reference of a source is compared with itself.
+    """
     texts = dataset.references["text"].tolist()
     alignments = dataset.references[ALIGNMENT].tolist() if ALIGNMENT in dataset.references else None
     offsets = dataset.reference_offsets.tolist()

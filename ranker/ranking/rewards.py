@@ -109,7 +109,7 @@ class _Reward:
 
 
 def _text_of(completion: Any) -> str | None:
-    """Return a completion that is a text, or the text of its last message; None for other types."""
+    """Return the text of a completion, which is a string or the last message of a list; None for other types."""
     if isinstance(completion, list | tuple) and completion and isinstance(completion[-1], Mapping):
         return joined_texts(completion[-1].get("content"))
     return completion if isinstance(completion, str) else None

@@ -67,7 +67,7 @@ class Scorer(ABC):
 
     @abstractmethod
     def signature(self, dataset: Dataset | None = None) -> str:
-        """Return one line that states everything that affects the scores, those of `dataset` if it is given."""
+        """Return one line that states everything that affects the scores, or the scores of `dataset` if it is given."""
 
     @abstractmethod
     def note(self, dataset: Dataset) -> str | None:
@@ -125,7 +125,7 @@ class MetricScorer(Scorer):
         return make_signature(signature, {"auto": "+".join(names)}) if "tokenizer=auto" in signature else signature
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return the metric's note; for external scores, it states whether higher or lower is better."""
+        """Return the metric's note on `dataset`, which for external scores states whether higher or lower is better."""
         dataset, _ = context_for(self.metric, dataset)
         return (
             self.metric.metric_note(dataset) if isinstance(self.metric, ExternalScores) else self.metric.note(dataset)
@@ -155,7 +155,7 @@ class RankerScorer(Scorer):
         return self.ranker.feature_set
 
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return the score of every candidate and 1, shape (candidates, 2)."""
+        """Return the score of every candidate in one column and 1 in a second column, shape (candidates, 2)."""
         scores = self.ranker.candidate_scores(dataset)
         return np.stack([scores, np.ones(len(scores))], axis=1)
 
@@ -164,27 +164,27 @@ class RankerScorer(Scorer):
         return mean_score(statistics)
 
     def signature(self, dataset: Dataset | None = None) -> str:
-        """Return the ranker's signature, with the names of the features that are left out for systems."""
+        """Return the ranker's signature, with the names of the features that are not used to score systems."""
         if self.whole is None:
             return self.ranker.signature()
         return f"{self.whole.signature()}|systems:without {self._left_out}"
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return the ranker's note, with the names of the features that are left out for systems."""
+        """Return the ranker's note, with the names of the features that are not used to score systems."""
         why = "comparing candidates with one another says nothing about a system"
         left_out = f"systems are scored without {self._left_out}: {why}" if self.whole else None
         return join_notes([left_out, self.ranker.note(dataset)])
 
     @property
     def _left_out(self) -> str:
-        """Names of the features that are left out for systems; empty if no feature is left out."""
+        """Names of the features that are not used to score systems; empty if all features are used."""
         whole = self.whole.feature_set.extractors if self.whole else ()
         missing = tuple(extractor for extractor in whole if extractor.needs.other_candidates)
         return ", ".join(short_names(missing, self.ranker.feature_set.extractors))
 
 
 def scorer_of(what: str | Path | Metric | Ranker | Scorer) -> Scorer:
-    """Return the scorer for a metric or its notation, or for a ranker, an included ranker's name or a model file."""
+    """Return the scorer for a metric or its notation, a ranker, an included ranker's name or a model file's path."""
     if isinstance(what, Scorer):
         return what
     if isinstance(what, Metric):
@@ -210,7 +210,7 @@ def with_files(scorer: Scorer, files: Mapping[str, str]) -> Scorer:
 
 
 def systems_scorer(scorer: Scorer) -> Scorer:
-    """Return the scorer to use for systems and documents, whose scores never depend on other systems.
+    """Return the scorer to use for systems and documents; a system's score never depends on other systems.
 
     A ranker scores with the weights that were learnt without features that compare candidates.
     """
@@ -253,7 +253,10 @@ def is_fraction(scorer: Scorer) -> bool:
 
 
 def candidate_scores(scorer: Scorer, dataset: Dataset, statistics: FloatArray | None = None) -> FloatArray:
-    """Return the scores of all candidates, from their `statistics` if given, shape (candidates,); higher is better."""
+    """Return the score of every candidate, negated if lower is better, shape (candidates,).
+
+    If `statistics` of the candidates are given, the scores are computed from these.
+    """
     scores = sign_of(scorer) * scorer.score(scorer.statistics(dataset) if statistics is None else statistics)
     bad = np.flatnonzero(~np.isfinite(scores))
     if len(bad):
@@ -266,7 +269,10 @@ def candidate_scores(scorer: Scorer, dataset: Dataset, statistics: FloatArray | 
 
 
 def reference_scores(scorer: Scorer, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
-    """Return the score of every reference as a candidate; higher is better; see `FeatureSet.transform_references`."""
+    """Return the score of every reference as a candidate, negated if lower is better, shape (references,).
+
+    `exclude_self` is an option of `FeatureSet.transform_references`.
+    """
     columns = scorer.feature_set.transform_references(dataset, exclude_self=exclude_self)
     if not isinstance(scorer, RankerScorer):
         return sign_of(scorer) * columns[:, 0]
@@ -321,13 +327,15 @@ def result_head(scorer: Scorer, dataset: Dataset | None = None) -> str:
 
 
 def fallback(scorer: Scorer, dataset: Dataset) -> tuple[str, ...]:
-    """Return the signature part "fallback" if a ranker lacks features for some of the scores; else an empty tuple."""
+    """Return the signature part "fallback" if a ranker scores any source without all features; else an empty tuple."""
     partial = isinstance(scorer, RankerScorer) and scorer.ranker.weight_sets.note(dataset)
     return ("fallback",) if partial else ()
 
 
 def sacrebleu_part(scorer: Scorer, dataset: Dataset, levels: Sequence[str]) -> str:
-    """Return the signature part with sacreBLEU's signature (one per level if they differ); empty if there is none.
+    """Return the signature part that contains sacreBLEU's signature, or an empty string if there is none.
+
+    If the levels have different signatures, all are listed.
 
     A document or system that consists of one segment is scored like a segment.
     """

@@ -91,7 +91,10 @@ class TrainingTable:
     def with_features(
         self, features: FeatureSet, parent: ParentModel | None = None
     ) -> tuple[FeatureSet, TrainingTable]:
-        """Return fitted features and the table with their columns; with a `parent`, `features` are fitted already."""
+        """Return `features` after fitting, and the table with the columns of `features`.
+
+        With a `parent`, `features` must be fitted already and are returned unchanged.
+        """
         added = self.added
         dataset = added.outputs if added else self.dataset
         main_weight_set = 0
@@ -113,12 +116,12 @@ class TrainingTable:
 
     @property
     def group(self) -> Int64Array:
-        """Source number of each candidate."""
+        """Index of each candidate's source."""
         return self.dataset.candidate_source
 
     @functools.cached_property
     def block(self) -> Int64Array:
-        """Number of each candidate's source text; sources with the same text are held out together."""
+        """Index of the first source with the text of each candidate's source; such sources are held out together."""
         return same_source(self.dataset)[self.group]
 
     @property
@@ -138,7 +141,7 @@ class TrainingTable:
 
     @property
     def sources(self) -> Int64Array:
-        """Sorted numbers of the sources that have a pair to learn from."""
+        """Sorted indices of the sources that have a pair to learn from."""
         if self.pairs is not None:
             return np.unique(self.group[self.pairs.better])
         assert self.target is not None
@@ -148,7 +151,7 @@ class TrainingTable:
 
     @property
     def blocks(self) -> Int64Array:
-        """Sorted numbers (see `block`) of the texts of sources that have a pair to learn from."""
+        """Sorted values of `block` for the sources that have a pair to learn from."""
         return np.unique(self.block[np.isin(self.group, self.sources)])
 
     def take(self, rows: BoolArray) -> TrainingTable:
@@ -179,7 +182,10 @@ class TrainingTable:
         origin: FloatArray | None = None,
         signs: FloatArray | None = None,
     ) -> FittedWeights:
-        """Fit the ranking SVM to `columns` (default: the table's), near the weights `origin` or with given `signs`."""
+        """Fit the ranking SVM to `columns` or, by default, to the columns of the table.
+
+        If given, `origin` are weights to stay near, and `signs` are the signs that the learnt weights must have.
+        """
         from ranker.learning.svm.fitting import Fitting
         from ranker.learning.svm.judgements import Grades, checked_preferences, group_codes
 
@@ -245,7 +251,10 @@ def read_weights(
 def learn_weights(
     table: TrainingTable, features: FeatureSet, settings: Settings, parent: ParentModel | None = None, *, data_hash: str
 ) -> tuple[WeightSets, Training, str | None]:
-    """Learn the weights of every set, near those of `parent` if given; return weights, record of training and note."""
+    """Learn the weights of every weight set; return the sets, a record of the training, and a note or None.
+
+    If a `parent` is given, the new weights stay near the parent's weights.
+    """
     languages = "+".join(sorted(set(target_languages(table.dataset)) - {""})) or None
     sets = parent.weight_sets if parent else WeightSets.of(features, by_language=languages == ENGLISH)
     base = parent.name if parent else None
@@ -306,7 +315,7 @@ def _few_sources(table: TrainingTable, fitted: FittedWeights) -> str | None:
 
 
 def _chosen(table: TrainingTable, fitted: FittedWeights, base: str) -> tuple[float, str]:
-    """Return the gain in agreement over `base` from the C that cross-validation chose, and a note on the result."""
+    """Return the gain in cross-validated agreement over the weights of the parent `base`, and a note on the result."""
     agreement = fitted.cv_results["mean_test_score"]
     before, after = float(agreement[0]), float(agreement[np.argmax(fitted.cv_results["C"] == fitted.C)])
     held_out = f"the held-out judgements of {counted(len(table.sources), 'source')}"
@@ -333,7 +342,10 @@ def standardiser(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def stratified_folds(strata: npt.ArrayLike, parts: int, seed: int, together: Int64Array | None = None) -> Int64Array:
-    """Return a random part for each unit, with units spread as evenly as possible overall and in every stratum."""
+    """Return the index of a random part for each unit; units are spread evenly overall and in every stratum.
+
+    Units with the same value in `together` are in the same part.
+    """
     labels = np.asarray(strata)
     if together is not None:
         _, first, place = np.unique(together, return_index=True, return_inverse=True)

@@ -32,7 +32,10 @@ class AvailableInputs:
     references: int
 
     def suffices(self, extractors: Sequence[Extractor], *, by_language: bool = False) -> BoolArray:
-        """Mask (sources, extractors): True if a source meets an extractor's needs; language counts if `by_language`."""
+        """Return a mask of the extractors whose needs each source meets, shape (sources, extractors).
+
+        An extractor's need for a language counts only if `by_language` is True.
+        """
         masks = [
             (self.has_reference | (needs.references == 0))
             & (self.candidates >= needs.candidates)
@@ -58,12 +61,12 @@ def available_inputs(dataset: Dataset) -> AvailableInputs:
 
 
 def usable(extractors: Sequence[Extractor], dataset: Dataset) -> BoolArray:
-    """True where a source meets an extractor's needs, apart from language, shape (sources, extractors)."""
+    """Return a mask of the extractors whose needs, language aside, each source meets, shape (sources, extractors)."""
     return available_inputs(dataset).suffices(extractors)
 
 
 def usable_sets(extractors: Sequence[Extractor], *, by_language: bool = False) -> BoolArray:
-    """Return masks of sets of extractors that may be usable for a source, largest first, shape (sets, extractors)."""
+    """Return every set of extractors that a source may allow, as a mask, largest first, shape (sets, extractors)."""
     needs = [extractor.needs for extractor in extractors]
     plenty = 1 + max(max(each.references, each.candidates) for each in needs)
     references = {plenty, 0, *(each.references - 1 for each in needs if each.references)}
@@ -100,14 +103,14 @@ class WeightSets:
         return cls(features.extractors, used, np.zeros((len(used), len(features.columns))), by_language)
 
     def learn(self, learn: Callable[[int], FloatArray]) -> WeightSets:
-        """Return these sets with new weights; `learn` is called with the number of each set and returns its weights."""
+        """Return these sets with new weights, which `learn` returns when it is called with the index of a set."""
         weights = np.zeros(self.weights.shape)
         for place, columns in enumerate(self.columns):
             weights[place, columns] = learn(place)
         return replace(self, weights=weights)
 
     def restricted_to(self, chosen: BoolArray) -> WeightSets | None:
-        """Return the sets of `chosen` extractors only, and not of fluency or length alone; None if no set is left."""
+        """Return the sets that use only `chosen` extractors, and not just fluency or length; None if no set is left."""
         evidence = chosen & self._evidence
         sets = ~self.used[:, ~chosen].any(axis=1) & self.used[:, evidence].any(axis=1)
         if not sets.any():
@@ -129,12 +132,12 @@ class WeightSets:
         return FeatureSet(self.extractors).columns_of(self.used)
 
     def without(self, place: int) -> tuple[Extractor, ...]:
-        """Return the extractors that the weight set with the number `place` does not use."""
+        """Return the extractors that the weight set with the index `place` does not use."""
         return tuple(extractor for extractor, used in zip(self.extractors, self.used[place], strict=True) if not used)
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """Titles of all sets but the first; a title names the extractors that the set lacks or has."""
+        """Titles of all sets but the first, such as "without bleu, ter" or "by chrf alone"."""
         short = [self._title(place) for place in range(1, len(self.used))]
         return tuple(
             f"without {', '.join(map(str, self.without(place)))}" if short.count(title) > 1 else title
@@ -142,7 +145,7 @@ class WeightSets:
         )
 
     def choose(self, dataset: Dataset) -> Int64Array:
-        """Return, by source, the number of the first set whose extractors have the inputs they need, or `NONE`."""
+        """Return, for each source, the index of the first set whose extractors' needs the source meets, or `NONE`."""
         inputs = available_inputs(dataset)
         fits = self._fits(inputs.suffices(self.extractors, by_language=self.by_language))
         anywhere = self._fits(inputs.suffices(self.extractors))
@@ -161,7 +164,7 @@ class WeightSets:
         return np.where(lost, NONE, fits.argmax(axis=1))
 
     def _fits(self, enough: BoolArray) -> BoolArray:
-        """True for a source and a set if the source has `enough` for all extractors of the set, shape (sources, sets).
+        """Return a mask of the sets whose extractors are all in a source's row of `enough`, shape (sources, sets).
 
         Sets with only fluency and length count only if no set has other extractors.
         """
@@ -169,16 +172,16 @@ class WeightSets:
         return np.asarray((enough[:, np.newaxis] | ~self.used).all(axis=2) & evident)
 
     def used_by(self, dataset: Dataset) -> BoolArray:
-        """True for the extractors that score each source, shape (sources, extractors); see `choose` for errors."""
+        """Mask of the extractors that score each source, shape (sources, extractors); see `choose` for errors."""
         place = self.choose(dataset)
         return np.asarray(self.used[place] & (place[:, np.newaxis] != NONE))
 
     def used_in(self, dataset: Dataset) -> BoolArray:
-        """True for extractors that contribute to scores of `dataset`, shape (extractors,); see `choose` for errors."""
+        """Mask of the extractors that score any source of `dataset`, shape (extractors,); see `choose` for errors."""
         return np.asarray(self.used_by(dataset).any(axis=0))
 
     def commonest(self, dataset: Dataset, sources: Int64Array) -> int:
-        """Return the number of the set that scores most of the sources numbered `sources`; see `choose` for errors."""
+        """Return the index of the set that scores most of `sources`, given as indices; see `choose` for errors."""
         place = self.choose(dataset)[sources]
         return int(np.bincount(place[place != NONE], minlength=len(self.used)).argmax())
 
@@ -276,7 +279,7 @@ def _scored(dataset: Dataset) -> BoolArray:
 
 
 def short_names(extractors: tuple[Extractor, ...], others: tuple[Extractor, ...]) -> list[str]:
-    """Return the extractors' distinct names, or notations where one of the `others` has the same name."""
+    """Return the distinct names of `extractors`, with the notation in place of a name that one of `others` has too."""
     shared = {_name(extractor) for extractor in others}
     return list(
         dict.fromkeys(str(extractor) if _name(extractor) in shared else _name(extractor) for extractor in extractors)

@@ -47,7 +47,7 @@ def headline(agreement: Agreement, scope: Scope) -> dict[str, Estimate]:
 
 
 def agreements(judged: Sequence[tuple[Dataset, Agreement]]) -> list[Plot]:
-    """Draw all headline figures of every data set, and the main figure per language pair."""
+    """Draw all headline statistics of every data set, and the main statistic by language pair."""
     return [
         _headlines(judged),
         *(

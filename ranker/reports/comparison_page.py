@@ -88,7 +88,7 @@ def standings(comparison: Comparison, statistic: Statistic, scope: Scope, number
 
 
 def scopes(comparison: Comparison, statistic: Statistic) -> Plot:
-    """Draw the figures of the `LEADING` best metrics for every language pair and mean."""
+    """Draw the values of a statistic for the `LEADING` best metrics, by language pair and as means."""
     leading = comparison.in_order(statistic.id, comparison.main_scope.id)[:LEADING]
     series = [
         Series(

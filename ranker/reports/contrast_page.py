@@ -80,7 +80,7 @@ def _breakdowns(contrast: SystemContrast, subject: Subject, breakdowns: Sequence
 
 
 def _plots(contrast: SystemContrast, breakdown: Breakdown, name: str) -> list[Plot]:
-    """Draw the figures of both systems, and their differences."""
+    """Draw the values of a breakdown for both systems, and the differences between the systems."""
     buckets: Sequence[Bucket] = [each for each in breakdown.buckets if np.isfinite(each.difference.value)]
     if len(buckets) > ROWS:
         largest = sorted(buckets, key=lambda each: -abs(each.difference.value))[:ROWS]

@@ -83,7 +83,10 @@ def show(
     why: PairExplanation | None = None,
     spans: Mapping[int, CandidateSpans] | None = None,
 ) -> ShownSource:
-    """Mark word matches, extractors' matches and error `spans` (by candidate row) in the outputs of one source."""
+    """Return a source with outputs in which word matches, extractors' matches and errors are marked.
+
+    `spans` has the error spans of each candidate, by row.
+    """
     batch = readable_batch(dataset, lowercase=False)
     place = int(dataset.candidate_source[source.outputs[0].row])
     references = [
@@ -128,7 +131,7 @@ def show(
 
 
 def _error_runs(text: str, spans: Sequence[Span]) -> tuple[TextRun, ...]:
-    """Split a candidate into its spans and the text between them; empty if there are no spans."""
+    """Split a candidate into error spans and the text between spans; empty if no span has a place in the text."""
     runs: list[TextRun] = []
     end = 0
     for span in spans:
@@ -155,7 +158,10 @@ def differences(dataset: Dataset, first: int, second: int) -> tuple[tuple[TextRu
 
 
 def _common(first: Sequence[str], second: Sequence[str]) -> tuple[list[bool], list[bool]]:
-    """Return masks of the words in the longest common subsequence; of several, the one that the page's script finds."""
+    """Return a mask for each of two texts of the words in the longest common subsequence.
+
+    If there are several such subsequences, it is the one that the page's script finds.
+    """
     best = np.zeros((len(first) + 1, len(second) + 1), dtype=np.int64)
     second_words = np.array(second, dtype=object)
     for place in range(len(first) - 1, -1, -1):
@@ -176,7 +182,6 @@ def _common(first: Sequence[str], second: Sequence[str]) -> tuple[list[bool], li
 
 
 def _present(words: Sequence[str], known: Counter[str]) -> list[bool]:
-    """True for each of `words` that occurs in `known` in lower case, up to its count in `known`."""
     return flags([word.lower() for word in words], known)
 
 
@@ -225,7 +230,7 @@ def _cut(runs: Sequence[TextRun]) -> tuple[TextRun, ...]:
 
 
 def _spans(text: str, words: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
-    """Return `text`, or the words joined by spaces if a word is not found, and the start and end of each word."""
+    """Return a text and the span of each word in it: `text`, or the words joined by spaces if a word is not found."""
     for attempt in (text, " ".join(words)):
         spans: list[tuple[int, int]] = []
         at = 0

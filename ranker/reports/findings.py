@@ -136,7 +136,7 @@ class DatasetFindings:
 
     @property
     def ordered(self) -> Int64Array:
-        """Number of judged pairs per source, shape (sources,)."""
+        """Number of judged pairs without a tie in each source, shape (sources,)."""
         return self.agreement.ordered if self.agreement else np.zeros(len(self.dataset.sources), dtype=np.int64)
 
     @property
@@ -239,7 +239,7 @@ def examine(
 
 
 def _compared(ranker: Ranker, dataset: Dataset, kind: str, resamples: int, seed: int) -> SystemsResult | None:
-    """Compare systems; None without resamples, or if systems have different sources or cannot be scored."""
+    """Return the comparison of systems; None if there are no resamples or the systems cannot be compared."""
     if not resamples:
         return None
     scorer = RankerScorer(ranker)
@@ -306,7 +306,7 @@ def shares(contributions: Sequence[FloatArray], sources: Sequence[Int64Array], o
 
 
 def within_sources(values: FloatArray, source: Int64Array) -> FloatArray:
-    """Subtract from `values` (candidates, k) their means over the candidates of each source."""
+    """Subtract each source's mean from the values of the source's candidates, shape (candidates, k)."""
     counts = np.maximum(np.bincount(source), 1)
     means = np.stack([np.bincount(source, weights=column) for column in values.T], axis=1) / counts[:, np.newaxis]
     return np.asarray(values - means[source])

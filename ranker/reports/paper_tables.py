@@ -92,7 +92,10 @@ def _heads(result: SystemsResult, lp: LanguagePair, percent: bool) -> Iterator[t
 def _rows(
     result: SystemsResult, lp: LanguagePair, percent: bool
 ) -> Iterator[tuple[bool, str, str, list[tuple[str, bool, str, str]], list[str]]]:
-    """Yield each system's new-cluster flag, ranks, name, scores (value, best, mark, interval) and human score."""
+    """Yield, for each system, True if a new cluster begins, the ranks, the name, the scores, and any human score.
+
+    A score is the value, True if it is the best, a mark and the interval.
+    """
     comparisons, people = result.of_language_pair(lp), result.people(lp)
     cluster = 1
     for each in comparisons[0].systems:

@@ -19,7 +19,7 @@ SORTS = {
 
 
 def ranker_report(findings: RankerFindings) -> tuple[str, dict[str, Plot]]:
-    """Write the report on a trained ranker."""
+    """Return the report on a trained ranker, and its plots; raise an error if a required package is missing."""
     require()
     lead = fragment("ranker.html", findings=findings)
     sections = [

@@ -87,7 +87,7 @@ def compared(
     link: str = "",
     percent: bool = False,
 ) -> Section:
-    """Return the section on one language pair and metric: all figures, plots, details and pairs."""
+    """Return the section that compares the systems of one language pair by one metric."""
     metric, people = result.metric(comparison.metric), result.people(comparison.lp)
     scale = metric.scale(percent=percent)
     digits = 2 if scale > 1 else 4

@@ -29,7 +29,7 @@ class Person:
 
 
 def token_hash(token: str) -> str:
-    """Return the hash stored in place of a token; with 256 random bits, a token cannot be found from a plain hash."""
+    """Return the plain hash that is stored in place of a token, safe because a token has 256 random bits."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 

@@ -120,7 +120,11 @@ def _gold(
 def _degraded(
     connection: sqlite3.Connection, settings: CampaignSettings, judge: int, generator: random.Random
 ) -> tuple[int, bool] | None:
-    """Create an item with a degraded output, next to its original if outputs are compared, otherwise alone."""
+    """Create an item with a degraded output; return the item's id and False, or None if no item can be degraded.
+
+    False means that the item is no repetition of an earlier one. The degraded output is shown with its original if
+    outputs are compared, otherwise alone.
+    """
     kind = settings.task
     if kind.compares:
         last = connection.execute("SELECT max(id) AS last FROM item").fetchone()["last"]
@@ -188,7 +192,7 @@ def _judged_before(
 
 
 def new_form(connection: sqlite3.Connection, assignments: Sequence[int | None], now: float) -> int:
-    """Return the number of a new form for the assignments, larger than the numbers of all their earlier forms.
+    """Return the number of a new form, larger than the number of any earlier form for one of the assignments.
 
     A form is accepted only if it was shown after the form of the last change. So it is accepted once, and a page that
     was left open, or arrives late, replaces neither a later answer nor an undo.
@@ -217,9 +221,9 @@ def is_final(connection: sqlite3.Connection, assignment: int) -> bool:
 def save(
     connection: sqlite3.Connection, judge: int, assignment: int, answer: Sequence[object], form: int, now: float
 ) -> bool:
-    """Store a judge's answer to one of the judge's assignments; earlier answers stay in the history.
+    """Store a judge's answer to an assignment, keeping earlier answers; return False if the form comes too late.
 
-    Return True if it is stored, now or when the same form was sent before; False if the form comes too late.
+    Return True if the answer is stored, now or when the same form was sent before.
     """
     row = connection.execute("SELECT * FROM assignment WHERE id = ? AND judge = ?", (assignment, judge)).fetchone()
     text = json.dumps(list(answer))

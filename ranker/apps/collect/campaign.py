@@ -39,7 +39,10 @@ _RATE_WINDOWS = (600.0, 3600.0, 86_400.0)
 
 @dataclass(frozen=True)
 class CampaignProgress:
-    """Progress of a campaign: `further` answers are not exported, `rate` is in answers per hour, `left` in seconds."""
+    """Progress of a campaign: judgements and judges so far, the rate of answers, and the time left.
+
+    `further` is the number of answers that are not exported, `rate` is in answers per hour, and `left` is in seconds.
+    """
 
     judged: int
     wanted: int

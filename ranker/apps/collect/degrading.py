@@ -23,7 +23,7 @@ def pieces_of(text: str) -> list[str]:
 
 
 def degraded(text: str, foreign_text: str, generator: random.Random) -> str:
-    """Return a copy of `text`, partly replaced by words of `foreign_text`, that is obviously worse to any reader."""
+    """Make a text obviously worse to any reader: replace a part by words of `foreign_text`, and reorder the rest."""
     words, foreign = (pieces_of(side) for side in (text, foreign_text))
     joint = " " if any(word[-1].isspace() for word in [*words, *foreign]) else ""
     words, foreign = ([word.strip() for word in part] for part in (words, foreign))

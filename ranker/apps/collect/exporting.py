@@ -94,7 +94,7 @@ def dataset_of(
 
 
 def _preferences(groups: list[list[int]], ranks: list[int], judge: str, task: str) -> list[tuple[object, ...]]:
-    """Return a row for each pair of an item's candidates; a pair is primary if each candidate is its group's first."""
+    """Return a row for each pair of an item's candidates; a pair is primary if both are the first of a group."""
     shown = sorted(
         (candidate, ranks[place], not number)
         for place, group in enumerate(groups)

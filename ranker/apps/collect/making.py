@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CreatedCampaign:
-    """Numbers of items and of skipped sources of a new campaign, and its personal links, which are not stored.
+    """Numbers of items and skipped sources in a new campaign, and the personal links, which are not stored.
 
     `unmarked` is the number of `gold` items without prefilled marks, but 0 if other items lack them as often;
     `passed_over` is the number of sources without two different outputs.

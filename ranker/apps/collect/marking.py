@@ -161,7 +161,7 @@ def marks_by_candidate(errors: pd.DataFrame, settings: CampaignSettings) -> dict
 def prefilled(
     datasets: Sequence[Dataset], given: str, settings: CampaignSettings
 ) -> tuple[str, list[dict[int, list[list[Any]]]]]:
-    """Return the origin of prefilled marks, as shown to judges, and for each data set the marks by candidate.
+    """Return the origin of prefilled marks, as shown to judges, and the marks by candidate for each data set.
 
     Data sets after the first contain control items, which need not have such marks.
 

@@ -155,7 +155,7 @@ def _objective(corpus: list[ScoredPair], variant: str) -> Callable[[float], floa
 
 
 def _climb(objective: Callable[[float], float], settings: Settings) -> float:
-    """Return the first of the best values of theta in [0, 1] found by hill climbing with random restarts."""
+    """Return the best theta in [0, 1] found by hill climbing with random restarts; the first if several are equal."""
     generator = np.random.default_rng(settings.seed)
     best, best_value = 0.0, -1.0
     for start in generator.random(settings.restarts):

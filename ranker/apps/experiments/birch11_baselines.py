@@ -65,7 +65,7 @@ def shared_pairs(language_pairs: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def consistency_table(name: str, language_pairs: tuple[str, ...]) -> Table:
-    """Make the table of published consistency for the language pairs of a corpus that are in the paper."""
+    """Make the table of published consistency for the language pairs that the paper and the corpus `name` share."""
     shared = shared_pairs(language_pairs)
     frame = published_table("birch11")
     rows: list[dict[str, Any]] = [

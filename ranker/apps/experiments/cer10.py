@@ -222,7 +222,7 @@ def _ranks(
     metrics: Mapping[str, tuple[Metric | Scorer, str]],
     scored: Mapping[str, Metric | Scorer],
 ) -> Table:
-    """Make the table of each metric's own place, by its scores, among the tuning metrics, and of the winner."""
+    """Make the table of the best tuning metric by each scoring metric, and the place of the scoring metric itself."""
     names = list(metrics)
     rows = []
     own = dict.fromkeys(("tuning", "test"), 0)

@@ -148,7 +148,7 @@ def prepare(dataset: Dataset, settings: Settings) -> Prepared:
 
 
 def within_year(dataset: Dataset, prepared: Callable[[], Prepared], settings: Settings) -> list[TableTask]:
-    """Return tasks that cross-validate over sources, testing on outputs with references, and on outputs alone.
+    """Return tasks that cross-validate over sources, testing on outputs and references together, and on outputs alone.
 
     The sources are split at random, `repeats` times; rho of a source is its mean over these splits.
     """

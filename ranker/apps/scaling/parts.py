@@ -39,7 +39,10 @@ _one_at_a_time = threading.Lock()
 
 @dataclass(frozen=True)
 class ShardResult:
-    """Result for one shard: its table and number of rows, or an error; `reused` if an earlier run made the table."""
+    """Result for one shard: the table and its number of rows, or an error.
+
+    `reused` is True if an earlier run made the table.
+    """
 
     number: int
     shard: str
@@ -59,7 +62,10 @@ class ShardResult:
 def process(
     shards: Shards, make: Make, signature: str, folder: Path, client: Any = None, threads: int | None = None
 ) -> list[ShardResult]:
-    """Return all shards' results in order, made here or by `client`; `signature` identifies all input but the data."""
+    """Return the results of all shards in order, computed in this process or by `client`.
+
+    `signature` identifies everything that the results depend on besides the data.
+    """
     folder = folder.absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True)

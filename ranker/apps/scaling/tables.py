@@ -104,7 +104,7 @@ class NamedScorers:
         return part, about
 
     def note(self, part: Dataset, about: str | None) -> str | None:
-        """Join the note `about` a shard's rows, if any, with the notes on its scores."""
+        """Return `about` and the notes on the scores of a shard, joined in one line, or None if there are no notes."""
         return join_notes([about, *(scorer.note(part) for scorer in self.scorers())])
 
 
@@ -135,7 +135,7 @@ def segment_scores(named: NamedScorers, part: Dataset) -> Made:
 
 
 def ranks(named: NamedScorers, part: Dataset) -> Made:
-    """Return a table of each source's ranked candidates: ``rank``, ``tied``, ``score``, ``margin``, ``fault``, ..."""
+    """Return a table of each source's ranked candidates, with columns such as ``rank``, ``score`` and ``fault``."""
     part, about = named.prepared(part)
     (scorer,) = named.scorers()
     if named.checks:

@@ -19,7 +19,7 @@ from ranker.storage.kernels import kernel
 
 @kernel(elements=0)
 def project(features: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return ``features @ weights`` with every row summed in the same order on every machine, unlike in BLAS."""
+    """Return ``features @ weights``, with the products in every row added in the same order on every machine."""
     result = np.empty(len(features))
     for row in range(len(features)):
         total = 0.0
@@ -71,7 +71,10 @@ def best_two_of_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
 
 @kernel(elements=0)
 def lone_rows(values: FloatArray, offsets: Int64Array) -> tuple[bool, Int64Array]:
-    """True if no block has negative or several positive values; and the row of each block's positive value, or -1."""
+    """Return True if no block has a negative or a second positive value, and the row of each block's positive value.
+
+    The row is -1 for a block without a positive value.
+    """
     result = np.full(len(offsets) - 1, -1, dtype=np.int64)
     for block in range(len(offsets) - 1):
         for row in range(offsets[block], offsets[block + 1]):
@@ -96,7 +99,10 @@ def order_in_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
 def _envelopes(
     intercept: FloatArray, slope: FloatArray, order: Int64Array, offsets: Int64Array
 ) -> tuple[Int64Array, FloatArray, Int64Array]:
-    """Return each block's upper envelope: its lines' rows and first steps, from the block's offset on; and its size."""
+    """Return the upper envelope of each block: the rows of the lines, the step where each line begins, and the size.
+
+    In the first two arrays, the envelope of a block begins at the block's offset.
+    """
     rows = np.empty(len(order), dtype=np.int64)
     starts = np.empty(len(order))
     sizes = np.zeros(len(offsets) - 1, dtype=np.int64)
@@ -131,7 +137,7 @@ def _envelopes(
 def _breakpoints(
     rows: Int64Array, starts: FloatArray, sizes: Int64Array, offsets: Int64Array
 ) -> tuple[FloatArray, Int64Array, Int64Array, Int64Array]:
-    """Return the steps at which a choice changes, the rows chosen before and after, and each block's first choice."""
+    """Return the steps at which a block's best row changes, the rows before and after, and each block's first row."""
     total = 0
     for block in range(len(sizes)):
         total += max(sizes[block] - 1, 0)
@@ -156,7 +162,10 @@ def _breakpoints(
 def _lone_breakpoints(
     intercept: FloatArray, slope: FloatArray, lone: Int64Array, two: Int64Array
 ) -> tuple[FloatArray, Int64Array, Int64Array, Int64Array]:
-    """Return the same as `_breakpoints` for blocks with at most one rising line, which meets the highest flat line."""
+    """Return the same as `_breakpoints` for blocks of flat lines and at most one rising line.
+
+    The rising line meets the highest flat line.
+    """
     steps = np.empty(len(lone))
     before = np.empty(len(lone), dtype=np.int64)
     after = np.empty(len(lone), dtype=np.int64)
@@ -231,7 +240,7 @@ def _summed(
 def wide_intervals(
     breakpoints: FloatArray, lowest: float, highest: float, narrow: float
 ) -> tuple[Int64Array, FloatArray, FloatArray]:
-    """Return the index, start and end of each interval between breakpoints, cut to the bounds, unless too `narrow`."""
+    """Return the index, start and end, within the bounds, of each interval between breakpoints that is wide enough."""
     number = len(breakpoints) + 1
     which = np.empty(number, dtype=np.int64)
     left, right = np.empty(number), np.empty(number)

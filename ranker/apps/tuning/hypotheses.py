@@ -83,7 +83,10 @@ def check_sentences(nbest: NBestList, references: Dataset) -> None:
 
 
 def distinct_hypotheses(nbest: NBestList) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """Return distinct (sentence, text) pairs: each pair's first hypothesis, each hypothesis's pair, each pair's key."""
+    """Return the first hypothesis of each distinct (sentence, text) pair, each hypothesis's pair, and the pairs' keys.
+
+    A key combines the numbers of the sentence and the text; pairs are sorted by key.
+    """
     keys = (nbest.sentence << _BITS) | nbest.text
     key, first, row = np.unique(keys, return_index=True, return_inverse=True)
     return first.astype(np.int64), row.astype(np.int64), key

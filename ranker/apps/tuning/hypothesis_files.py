@@ -19,7 +19,7 @@ from ranker.files import STDIN, display_name, read_text
 def read_hypotheses(
     path: str | Path, *, sentences: int | None = None, each: int | None = None
 ) -> tuple[NBestList, Dataset | None]:
-    """Read hypotheses, and the data set whose outputs the hypotheses are, if the file contains a data set.
+    """Read hypotheses and, if the file contains a data set, the data set to which the hypotheses belong.
 
     Files whose names end as those of data sets do, JSON, tables, and names of corpora are data sets; lines with ``|||``
     are in Moses' format, lines such as ``H-0`` in fairseq's, whose sources are a data set; all others are plain text.

@@ -78,13 +78,13 @@ class Problem:
         return float(objective_gain(self.objective, sums))
 
     def best_two(self, model_scores: FloatArray) -> Int64Array:
-        """Return each sentence's two best hypotheses, which all searches from the same weights share."""
+        """Return the indices of each sentence's two best hypotheses; see `best_two_of_blocks`."""
         return best_two_of_blocks(model_scores, self.offsets)
 
     def line(
         self, model_scores: FloatArray, direction: int | FloatArray, two: Int64Array | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Return breakpoints and summed statistics (see `sweep`) along a direction: a column's weight or a vector."""
+        """Return breakpoints and summed statistics (see `sweep`) along `direction`, a column's index or a vector."""
         if isinstance(direction, int):
             slope, order, lone = self.columns[direction], self.orders[direction], self.lone[direction]
             if lone is not None:
@@ -97,7 +97,7 @@ class Problem:
 
     @functools.cached_property
     def lone(self) -> list[Int64Array | None]:
-        """For each column, the row of a sentence's only positive value; None if the column has other nonzero values."""
+        """For each column, the row of each sentence's positive value, or None if the column has other values than 0."""
         lone = [lone_rows(column, self.offsets) for column in self.columns]
         return [rows if alone else None for alone, rows in lone]
 

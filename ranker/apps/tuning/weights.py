@@ -163,7 +163,7 @@ class WeightSpace:
 def weight_space(
     layout: Layout, start: npt.ArrayLike, *, fixed: Sequence[str] = (), bounds: Sequence[str] = ()
 ) -> WeightSpace:
-    """Make the space of weights to search for an n-best list, from a start, fixed weights and bounds."""
+    """Make the space of weights to search for the features in `layout`, from a start, fixed weights and bounds."""
     values = np.array(start, dtype=np.float64)
     free = np.ones(len(values), dtype=bool)
     lower, upper = np.full(len(values), -np.inf), np.full(len(values), np.inf)

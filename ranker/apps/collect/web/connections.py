@@ -26,7 +26,10 @@ class Listener(socket.socket):
         self.listen(BACKLOG)
 
     def accept(self) -> tuple[socket.socket, tuple[str, int]]:
-        """Accept a connection; if too many wait, close the oldest and raise `BlockingIOError`: the caller retries."""
+        """Accept a connection; if too many are waiting, close the oldest and raise `BlockingIOError`.
+
+        The caller then tries again.
+        """
         if len(self._waiting) >= self._most:
             self._close(next(iter(self._waiting)))
             raise BlockingIOError

@@ -206,7 +206,7 @@ def _by_level(categories: list[str]) -> list[tuple[str, list[tuple[int, str]]]]:
 def _listed(
     settings: CampaignSettings, target: str, source: str, known: str, marks: str
 ) -> dict[str, list[tuple[str, str]]]:
-    """List the known errors and the judge's errors: severity, category and side as one text, and the marked words."""
+    """Return the known errors and the judge's errors, each as a description and the marked words."""
     lists = {"Known errors": json.loads(known)[1], "Your errors": json.loads(marks)}
     return {
         title: [
