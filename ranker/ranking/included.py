@@ -20,6 +20,8 @@ from ranker.ranking.settings import STANDARD, STANDARD_LEXICAL, STANDARD_UNREFER
 ENGLISH, ANY, UNREFERENCED = "full", "full-any", "consensus"
 _MODEL = "model.json"
 _SMALL = ("ye07", "ye07-order", "bleu1-4")
+_COMPARED = 3
+"""Candidates of a source that agreement among candidates needs."""
 
 
 def names() -> list[str]:
@@ -44,12 +46,14 @@ def locate(model: str | Path) -> Path:
 def default_model(dataset: Dataset) -> str:
     """Return the name of the included ranker that suits the target languages and references of `dataset`.
 
-    ``consensus`` without references; otherwise ``full`` for English and ``full-any`` for other languages or several.
-    If the data set does not name its language pairs, English is detected by function words in the references.
+    ``full`` for English and ``full-any`` for other languages or several. Without references ``consensus``, unless there
+    are other languages and enough candidates of every source for ``full-any``. If the data set does not name its
+    language pairs, English is detected by function words in the references.
     """
-    if not len(dataset.references):
-        return UNREFERENCED
     targets = {*target_languages(dataset)}
+    if not len(dataset.references):
+        comparable = np.diff(dataset.candidate_offsets) >= _COMPARED
+        return ANY if targets - {"en", ""} and comparable.all() else UNREFERENCED
     if targets - {"en", ""}:
         return ANY
     return ENGLISH if "" not in targets or looks_english(dataset) else ANY
