@@ -60,7 +60,6 @@ class Extractor(ABC):
         return notation.describe(self)
 
     def __repr__(self) -> str:
-        """Return the notation."""
         return str(self)
 
     @property
@@ -84,21 +83,23 @@ class Extractor(ABC):
         return (str(self),)
 
     def signature(self) -> str:
-        """Return the notation with all options that have a value, including defaults."""
+        """Return this extractor's notation with every option that has a value, defaults included."""
         values = {option: getattr(self, option) for option, *_ in notation.option_table(type(self))}
         values.update(self.signed())
         options = [(option, escaped(notation.write(value))) for option, value in values.items() if value is not None]
         return str(notation.Spec(self.name, tuple(options)))
 
     def signed(self) -> dict[str, object]:
-        """Option values to write in the signature in place of the actual values; None omits the option.
+        """Option values that replace the actual values in the signature, or None for options left out of it.
 
         An example is the digest of a file in place of its name. Options without effect are omitted.
         """
         return {}
 
     def check_ready(self) -> None:  # noqa: B027 - most need nothing but this package
-        """Raise an error if a resource that the columns require is not installed; called before any work is done.
+        """Raise an error if a resource that the columns require is not installed.
+
+        This method is called before any work is done.
 
         Raises
         ------
@@ -108,7 +109,7 @@ class Extractor(ABC):
 
     @abstractmethod
     def fit(self, dataset: Dataset) -> FittedExtractor:
-        """Learn from `dataset`, the data that `fit_scope` names, and return the fitted extractor."""
+        """Return the extractor fitted on `dataset`, which is the training or the ranked data, as `fit_scope` says."""
 
     def fit_transform(self, dataset: Dataset) -> tuple[FittedExtractor, FloatArray]:
         """Return the extractor fitted on `dataset`, and the columns of `dataset` for a ranker to learn from.
@@ -121,11 +122,17 @@ class Extractor(ABC):
 
     @property
     def pretraining_sources(self) -> UInt32Array | None:
-        """Hashes (`short_keys`) of judged sources used in pre-training, for which columns look better than they are."""
+        """Hashes (`short_keys`) of the judged sources on which the extractor was pre-trained, or None.
+
+        On these sources, the columns look better than they are.
+        """
         return None
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
-        """Return readable matches of one candidate with each reference; empty if the extractor matches no words."""
+        """Return lists of one candidate's matches as readable text, keyed by titles such as ``reference 1``.
+
+        The dictionary is empty if the extractor matches no words.
+        """
         return {}
 
     @property
@@ -185,7 +192,7 @@ class FittedExtractor(Extractor):
         """
 
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
-        """Return columns for the references of `dataset`, each treated as a candidate, shape (references, columns).
+        """Return columns for `dataset`'s references, which are candidates in `others`, shape (references, columns).
 
         `others` has the references as candidates, each with the other references of its source. Extractors that learnt
         from the references of `dataset` leave out the reference that they score, if they can. Extractors that compare
@@ -330,7 +337,7 @@ class Metric(FittedExtractor):
         """Return scores, shape (...), for statistics of candidates or their sums, shape (..., width)."""
 
     def reference_statistics(self, dataset: Dataset, others: Dataset) -> FloatArray:
-        """Return statistics for the references of `dataset` as candidates; for `others` see `transform_references`."""
+        """Return statistics of `dataset`'s references, which are candidates in `others`, shape (references, width)."""
         return self.statistics(others)
 
     def details(self, statistics: npt.ArrayLike) -> dict[str, FloatArray]:
@@ -360,7 +367,7 @@ class Metric(FittedExtractor):
         return resolved
 
     def sacrebleu(self, dataset: Dataset, *, segments: bool) -> str | None:
-        """Return sacreBLEU's signature for this score, of segments or a corpus; None if sacreBLEU lacks the score."""
+        """Return sacreBLEU's signature of this score for segments or a corpus, or None if sacreBLEU lacks the score."""
         return None
 
     def transform(self, dataset: Dataset) -> FloatArray:
@@ -369,7 +376,7 @@ class Metric(FittedExtractor):
         return checked(self, "score", self.score(rows), (len(dataset),))[:, np.newaxis]
 
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
-        """Return scores for the references of `dataset`, each treated as a candidate, shape (references, 1)."""
+        """Return scores of `dataset`'s references, which are candidates in `others`, shape (references, 1)."""
         return self.score(self.reference_statistics(dataset, others))[:, np.newaxis]
 
 
@@ -389,7 +396,7 @@ def fitted_on(extractor: Metric, dataset: Dataset) -> Metric: ...
 @overload
 def fitted_on(extractor: Extractor, dataset: Dataset) -> FittedExtractor: ...
 def fitted_on(extractor: Extractor, dataset: Dataset) -> FittedExtractor:
-    """Return the extractor, fitted on `dataset` if its scope is ``ranked``; raise an error if it is untrained."""
+    """Return the extractor, fitting it on `dataset` first if its scope is ``ranked``; refuse an untrained extractor."""
     return extractor.fit(dataset) if extractor.fit_scope == "ranked" else fitted_form(extractor)
 
 
@@ -401,7 +408,7 @@ def fitted_form(extractor: Extractor) -> FittedExtractor:
 
 
 def unfitted(extractor: Extractor) -> ModelError:
-    """Make the error for using an extractor, or a column of it, before it is fitted."""
+    """Return the error to raise if an extractor, or one of its columns, is used before the extractor is fitted."""
     name = extractor.members[0] if len(extractor.members) == 1 else extractor
     if extractor.fit_scope == "ranked":
         return ModelError(
@@ -415,14 +422,14 @@ def unfitted(extractor: Extractor) -> ModelError:
 
 
 def check_new_texts(extractors: Iterable[Extractor], what: str) -> None:
-    """Refuse extractors that can score only candidates of a data set; the error names the texts to score, `what`."""
+    """Raise an error that mentions the texts to score, `what`, if an extractor scores only candidates of a data set."""
     for extractor in extractors:
         if any(part.needs.known_texts for part in extractor.members):
             raise OptionError(f"{extractor} scores only candidates of a data set, not {what}: use another metric")
 
 
 def checked(extractor: Extractor, what: str, values: Any, shape: tuple[int, ...]) -> FloatArray:
-    """Return as an array the `values` that an extractor's method `what` computed; refuse all but numbers of `shape`."""
+    """Return `values` as an array, or raise an error naming the method `what` unless they are numbers of `shape`."""
     try:
         array = np.asarray(values)
         found = "None" if values is None else f"{array.dtype} of shape {array.shape}"
@@ -450,7 +457,7 @@ class SentenceMean(Metric):
         """Return the scores of the candidates, shape (candidates,)."""
 
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return each candidate's score and number of sentences, which is 1, shape (candidates, 2)."""
+        """Return each candidate's score and a sentence count of 1, shape (candidates, 2)."""
         scores = checked(self, "sentence_scores", self.sentence_scores(dataset), (len(dataset),))
         return np.stack([scores, np.ones(len(scores))], axis=1)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def parity_note(program: str, missing: Iterable[str | None]) -> str | None:
-    """Return a note on resources `missing` for the exact scores of `program`, or None if none is missing."""
+    """Return a note that the exact scores of `program` need the `missing` resources, or None if nothing is missing."""
     listed = "; ".join(filter(None, missing))
     return f"scores differ slightly from those of {program}, which also uses {listed}" if listed else None
 

@@ -33,7 +33,7 @@ class Needs:
 
     @classmethod
     def english(cls, *options: str) -> Self:
-        """Return requirements, including English if `options` names any option that is set for English only."""
+        """Return requirements that include English if any `options`, the names of English-only options, are given."""
         return cls(language=ENGLISH if options else None, english_options=options)
 
     def union(self, *others: Self) -> Needs:

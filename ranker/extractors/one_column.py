@@ -35,7 +35,7 @@ class ColumnMetric(SentenceMean):
 
     @classmethod
     def of(cls, extractor: Extractor, part: str = "") -> ColumnMetric:
-        """Make a metric from the column named `part` after the full stop, or from the extractor's only column."""
+        """Make a metric from the column with the suffix `part`, such as ``f``, or from the extractor's only column."""
         known = {name.removeprefix(str(extractor)).removeprefix("."): name for name in extractor.columns}
         if not part and len(known) == 1:
             part = next(iter(known))
@@ -103,12 +103,12 @@ class ColumnMetric(SentenceMean):
         return pair_statistics if self.column in self.extractor.symmetric else None
 
     def reference_statistics(self, dataset: Dataset, others: Dataset) -> FloatArray:
-        """Return the column's value and the count 1 for each reference, taken as a candidate, shape (references, 2)."""
+        """Return the column's value for each reference as a candidate, and a count of 1, shape (references, 2)."""
         scores = self._taken(fitted_form(self.extractor).transform_references(dataset, others))
         return np.stack([scores, np.ones(len(scores))], axis=1)
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
-        """Return the extractor's readable matches of one candidate with each reference."""
+        """Return lists of one candidate's matches by the extractor, keyed by titles such as ``reference 1``."""
         return self.extractor.evidence(dataset, candidate)
 
     @property

@@ -89,7 +89,7 @@ def _plug_ins() -> tuple[EntryPoint, ...]:
 
 @functools.cache
 def _plug_ins_below(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    """Return the extractors of other packages, found by reading the metadata of all installed packages."""
+    """Return the entry points of other packages' extractors, cached for each `path`, which is a copy of `sys.path`."""
     return tuple(entry_points(group=ENTRY_POINTS))
 
 

@@ -24,7 +24,7 @@ _SENTENCES_LOOKED_AT = 1000
 
 
 def looks_english(dataset: Dataset, *, fewest: int = 0) -> bool:
-    """True if the references, or candidates if there are none, look English by letters and function words."""
+    """True if the references, or candidates if there are none, look English, judging by letters and function words."""
     batch = token_batch(dataset, "13a", lowercase=True)
     sentences = batch.reference if len(batch.reference) else batch.candidate
     letters = [
@@ -58,7 +58,7 @@ def unknown_looks_english(dataset: Dataset) -> bool:
 
 @view
 def other_language(dataset: Dataset, language: str = ENGLISH) -> str | None:
-    """Return the target languages that are certainly not `language`, as text; None if there are none."""
+    """Return the target languages that are certainly not `language`, joined in one text, or None if there are none."""
     known = set(target_languages(dataset).tolist())
     other_languages = sorted(known - {language, ""})
     if other_languages:

@@ -81,7 +81,7 @@ class Combination(Metric):
 
     @property
     def width(self) -> int:
-        """Number of statistics per candidate, over all metrics."""
+        """Number of statistics per candidate, summed over the metrics."""
         return sum(metric.width for metric in self.metrics)
 
     @property
@@ -134,7 +134,7 @@ class Combination(Metric):
             metric.check_ready()
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return the notes of the metrics, or None."""
+        """Return the notes of the metrics in one line, or None if there are none."""
         return join_notes(metric.note(dataset) for metric in self.metrics)
 
     def resolved(self, dataset: Dataset) -> Self:
@@ -164,7 +164,7 @@ class Combination(Metric):
         return np.concatenate([metric.statistics(dataset) for metric in self.metrics], axis=1)
 
     def reference_statistics(self, dataset: Dataset, others: Dataset) -> FloatArray:
-        """Return the statistics of all metrics side by side, shape (references, sum of their widths)."""
+        """Return the references' statistics by all metrics, side by side, shape (references, total width)."""
         return np.concatenate([metric.reference_statistics(dataset, others) for metric in self.metrics], axis=1)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:

@@ -28,7 +28,7 @@ LEVEL = 0.001
 def opposed_to_chrf(
     dataset: Dataset, score: Callable[[Dataset, BoolArray], FloatArray], *, seed: int = 0
 ) -> float | None:
-    """Return the share of sources in which scores run counter to chrF; None unless significantly above half."""
+    """Return the share of sources whose scores run counter to chrF, or None if it is not significantly above half."""
     compared = ~dataset.is_reference
     outputs = dataset.select_candidates(compared)
     usable = np.flatnonzero((np.diff(outputs.reference_offsets) > 0) & (np.diff(outputs.candidate_offsets) > 1))
@@ -66,7 +66,7 @@ def direction_note(
 
 
 def judgements_note(dataset: Dataset, kind: str = AUTO, learnt: Sequence[str] = ()) -> str | None:
-    """Return a note if judgements whose direction is stated run counter to chrF in most sources, else None.
+    """Return a note if judgements run counter to chrF in most sources although their direction is stated, else None.
 
     Such ratings are refused if their direction was neither stated by `kind` nor `learnt` by a ranker, because
     conclusions from ratings read in the wrong direction are wrong.

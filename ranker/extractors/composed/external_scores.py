@@ -73,7 +73,7 @@ class ExternalScores(SentenceMean):
 
     @property
     def needs(self) -> Needs:
-        """Requirements: no references; the texts to score must be candidates of the data set."""
+        """Requirements on the data: no references, but the texts to score must be candidates of the data set."""
         return Needs(references=0, known_texts=True)
 
     @classmethod
@@ -91,7 +91,7 @@ class ExternalScores(SentenceMean):
         return str(notation.Spec(KEY, tuple(changed)))
 
     def signature(self) -> str:
-        """Return the notation with name, direction and the digest of the file."""
+        """Return the notation with the name and the direction of the scores and the digest of the file."""
         digest = {} if self._scores is None else {"file": self._scores.digest[:8]}
         options = {"name": escaped(self.name), "direction": "higher" if self.higher_is_better else "lower", **digest}
         return str(notation.Spec(KEY, tuple(options.items())))
@@ -106,7 +106,7 @@ class ExternalScores(SentenceMean):
         self._scores  # noqa: B018 - kept once it is read
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return None: a ranker learns the direction of a feature itself."""
+        """Return None, because a ranker learns the direction of each feature."""
         return None
 
     def metric_note(self, dataset: Dataset) -> str | None:
@@ -143,7 +143,10 @@ class ExternalScores(SentenceMean):
         return f"{self}: lower is taken to be better, because of its name; otherwise add direction=higher"
 
     def _sign(self, values: FloatArray) -> float:
-        """Return the factor to apply to `values`, all scores of a file or rating: -1 for negated errors, else 1."""
+        """Return the factor that makes negated errors positive: -1 if `values` are negated errors, else 1.
+
+        `values` contains all scores of a file or all ratings of a kind. The factor is 1 if the direction is stated.
+        """
         known = values[~np.isnan(values)]
         if self.direction != "auto" or not len(known):
             return 1.0
@@ -171,7 +174,7 @@ class ExternalScores(SentenceMean):
         return scores
 
     def in_order(self, number: int, things: str) -> FloatArray:
-        """Return the file's scores in file order, one for each of `number` texts, which messages call `things`."""
+        """Return the scores of `number` texts in the order of the file; error messages call the texts `things`."""
         if self._scores is None:
             raise OptionError(f"{self}: expected a file with one score for each of {things}, as in given[file=FILE]")
         return self._sign(self._scores.values) * self._scores.in_order(number, things)
@@ -197,7 +200,7 @@ def given_files(extractors: Iterable[Extractor]) -> dict[str, str | None]:
 
 
 def with_given_scores(dataset: Dataset, extractors: Iterable[Extractor], pairs: Sequence[str] = ()) -> Dataset:
-    """Add the scores that `extractors` read from files to a data set; a file may cover only the language `pairs`."""
+    """Return the data set with scores that `extractors` read from files, which may cover only the language `pairs`."""
     in_files = {
         part._column: part for part in extractors if isinstance(part, ExternalScores) and part._scores is not None
     }

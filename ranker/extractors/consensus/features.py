@@ -35,7 +35,7 @@ _KEPT = 20_000_000
 
 @dataclass(frozen=True, eq=False)
 class SystemRelations:
-    """Matrices of how related and how similar systems are (see `relatives`), indexed by the numbers in `systems`."""
+    """Matrices of relations (see `relatives`) and similarities between systems; `systems` maps systems to indices."""
 
     systems: dict[tuple[str, str], int]
     language_pairs: frozenset[str]
@@ -179,7 +179,7 @@ class Consensus(FittedExtractor):
         return "; ".join([*notes, *self._crowds(dataset)]) or None
 
     def _crowds(self, dataset: Dataset) -> list[str]:
-        """Return notes on language pairs in which over half of the systems, but not all, are related by chrF."""
+        """Return a note for each language pair in which most systems, but not all, are related according to chrF."""
         pairs = source_language_pairs(dataset)
         enough = [lp for lp in dataset.language_pairs if (pairs == lp).sum() >= _FEWEST_SOURCES]
         chosen = np.zeros(len(pairs), dtype=bool)
@@ -207,7 +207,7 @@ class Consensus(FittedExtractor):
         return registry.make(self.metric)
 
     def _compared_blocks(self, dataset: Dataset) -> Iterator[tuple[SourceGroup, FloatArray]]:
-        """Yield, for each block of sources, the similarities of candidates by the metric and by their wording."""
+        """Yield blocks of sources with similarities by the metric, each with an array of similarities by wording."""
         own = _blocks(dataset, self.metric, self.limit)
         if self.metric == WORDING:
             made: Iterable[tuple[SourceGroup, SourceGroup]] = ((block, block) for block in own)
@@ -253,7 +253,7 @@ class Consensus(FittedExtractor):
         return isinstance(compared, Metric) and not compared.higher_is_better
 
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Return features of all candidates, each compared with the other candidates of its source, (candidates, 5)."""
+        """Return features comparing each candidate with the other candidates of its source, shape (candidates, 5)."""
         if self.trust == "data" and self.learnt is None:
             raise unfitted(self)
         result = np.zeros((len(dataset), len(COLUMNS)))
@@ -300,7 +300,7 @@ class Consensus(FittedExtractor):
 
 
 def _blocks(dataset: Dataset, metric: str, limit: int) -> Iterable[SourceGroup]:
-    """Return candidate similarities for all sources with up to `limit` candidates, cached unless there are too many."""
+    """Return the candidate similarities of all sources with up to `limit` candidates, cached if they are few enough."""
     sizes = np.diff(dataset.candidate_offsets)
     few = (sizes[sizes <= limit] ** 2).sum() <= _KEPT
     return _kept_blocks(dataset, metric, limit) if few else _make_blocks(dataset, metric, limit)

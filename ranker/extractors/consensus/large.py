@@ -62,7 +62,7 @@ def large_source(
 
 
 def _rectangle(texts: Dataset, candidates: Int64Array, references: Int64Array, similarity: Similarity) -> FloatArray:
-    """Return similarities of `candidates` to `references`, row numbers in `texts`, shape (references, candidates)."""
+    """Return similarities of candidates to references, both given by row in `texts`, shape (references, candidates)."""
     used, places = np.unique(np.concatenate([references, candidates]), return_inverse=True)
     keep = np.zeros(len(texts), dtype=bool)
     keep[used] = True

@@ -34,7 +34,10 @@ _LEAST = 1e-3
 
 
 def relatives(similarity: FloatArray, known: BoolArray) -> FloatArray:
-    """Return relations between voters, 0 to 1, shape (..., n, n), given mean similarities and a mask of known pairs."""
+    """Return the relation of each pair of voters, from 0 (independent) to 1 (copies), shape (..., n, n).
+
+    `similarity` contains the voters' mean similarities. Pairs of different voters outside the mask `known` get 0.
+    """
     same = np.eye(similarity.shape[-1], dtype=bool)
     known = known & ~same
     logarithm = np.log(np.maximum(similarity, _LEAST))

@@ -83,7 +83,7 @@ def similarities(texts: Dataset, similarity: Similarity) -> Iterator[Similaritie
 
 
 def _compare(texts: Dataset, rows: Int64Array, similarity: Similarity) -> FloatArray:
-    """Return the similarities between candidates of the same source; `rows` are all candidates of some sources."""
+    """Return the similarities between candidates of the same source, for the sources whose candidates are in `rows`."""
     source = texts.candidate_source[rows]
     first = texts.candidate_offsets[source]
     size = texts.candidate_offsets[source + 1] - first

@@ -52,7 +52,7 @@ def canonical_order(dataset: Dataset) -> Int64Array:
 
 @dataclass(frozen=True, eq=False)
 class SourceGroup:
-    """Sources with n candidates each: candidate `rows`, (sources, n), and their similarities, (sources, n, n)."""
+    """Sources with n candidates each: candidate rows of shape (sources, n), similarities of shape (sources, n, n)."""
 
     rows: Int64Array
     similarity: FloatArray

@@ -14,7 +14,7 @@ _COPY = 8
 
 
 def normalise(similarity: FloatArray, *, lower: bool = False) -> FloatArray:
-    """Return similarities, (..., n, n), averaged over both directions, relative to the texts' self-similarities.
+    """Return similarities relative to the texts' self-similarities, averaged over both directions, shape (..., n, n).
 
     Similarities that are negated error rates, `lower`, are increased by 1 first.
     """
@@ -55,7 +55,7 @@ def count_votes(
 
 
 def shared_votes(wording: FloatArray, voting: BoolArray) -> FloatArray:
-    """Return vote weights, (..., n), by which candidates with similar `wording`, (..., n, n), share a vote.
+    """Return vote weights, shape (..., n), that let candidates share a vote if their similarity in `wording` is high.
 
     Henikoff and Henikoff (1994) weigh sequences so that copies together count as one.
     """

@@ -11,7 +11,7 @@ from ranker.text.tokens import TokenBatch, TokenisedTexts, distinct_sentences, t
 
 
 def parser_signature(parser: str) -> str:
-    """Return the digest that identifies a parser in signatures, as its name may denote another parser elsewhere."""
+    """Return the digest that identifies a parser in signatures, because one name may denote different parsers."""
     return digest(origin_of(parser))[:8]
 
 

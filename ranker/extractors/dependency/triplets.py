@@ -19,7 +19,7 @@ TYPES = ("agent-verb", "verb-patient", "noun-modifier", "verb-modifier", "prepos
 
 @dataclass(frozen=True)
 class Rule:
-    """Rule that makes a triplet of `type` from each word that has one of `relations` to its head."""
+    """Rule that makes a triplet of `type` from each word whose relation to its head is one of `relations`."""
 
     type: str
     relations: tuple[str, ...]

@@ -14,7 +14,7 @@ _FAR = np.int32(1 << 30)
 
 
 class EditAlignment(NamedTuple):
-    """Alignment of a candidate with a reference: operations, running error counts of both, and aligned positions."""
+    """Alignment of a candidate with a reference: operations, running error counts per text, and aligned positions."""
 
     operations: UInt8Array
     wrong: Int32Array

@@ -29,7 +29,7 @@ def _number_in_lists(candidate: Int32Array, reference: Int32Array) -> tuple[list
 
 @kernel(plain=_number_in_lists)
 def number_locally(candidate: Int32Array, reference: Int32Array) -> tuple[Int32Array, Int32Array]:
-    """Number words by their first position in `reference`, and words that are not in `reference` by its length."""
+    """Replace each word of both texts by its first position in `reference`, or by the reference's length if absent."""
     size = len(reference)
     reference_numbers = np.empty(size, dtype=np.int32)
     for at in range(size):
@@ -49,7 +49,7 @@ def number_locally(candidate: Int32Array, reference: Int32Array) -> tuple[Int32A
 
 
 def _masks_as_integers(reference: list[int]) -> list[int]:
-    """Return the masks that `position_masks` returns, but each as one integer."""
+    """Return the masks of `position_masks`, each as a single Python integer."""
     masks = [0] * (len(reference) + 1)
     for at, word in enumerate(reference):
         masks[word] |= 1 << at
@@ -69,7 +69,7 @@ def position_masks(reference: Int32Array) -> UInt64Array:
 def _advance_block(
     match: np.uint64, above: np.uint64, below: np.uint64, carry_above: np.uint64, carry_below: np.uint64, top: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Advance 64 rows of the dynamic programme by one candidate word."""
+    """Advance 64 rows of the dynamic programme by one candidate word; return the rows' new bits and the carries."""
     vertical = match | below
     match = match | carry_below
     horizontal = (((match & above) + above) ^ above) | match

@@ -59,7 +59,7 @@ class ShiftSearch(NamedTuple):
 
 
 def _start_search_on_lists(candidate: Int32Array, reference: Int32Array, limits: Limits) -> ShiftSearch:
-    """Return the result of `_start_search`, with lists instead of arrays except for the operations."""
+    """Return the result of `_start_search`, with Python lists in place of all arrays but the operations."""
     search: Any = source_of(_start_search)(candidate, reference, limits)
     operations, *others = search.alignment
     alignment = EditAlignment(operations, *(part.tolist() for part in others))
@@ -94,7 +94,7 @@ def _start_search(candidate: Int32Array, reference: Int32Array, limits: Limits) 
 
 @kernel
 def _align(search: ShiftSearch, words: Int32Array) -> int:
-    """Align `words` with the reference as the imitated program does: fill the operations, return the edit distance."""
+    """Align `words` with the reference like tercom or sacreBLEU; fill in operations and return the edit distance."""
     operations, beam = search.alignment.operations, search.limits.beam
     if search.limits.search == TERCOM:
         return align_in_beam(words, search.reference, beam, operations)
@@ -103,7 +103,7 @@ def _align(search: ShiftSearch, words: Int32Array) -> int:
 
 @kernel
 def _keeps_best_path(search: ShiftSearch, length: int, distance: int) -> bool:
-    """True if the imitated program's pruning is sure to keep a path of the exact edit `distance`."""
+    """True if the pruning of tercom or sacreBLEU is sure to keep a path with the exact edit distance `distance`."""
     limits = search.limits
     if limits.search == TERCOM:
         # On a best path a state behind k of the lacking words costs at most distance - (lacking - k), and any state
@@ -114,7 +114,7 @@ def _keeps_best_path(search: ShiftSearch, length: int, distance: int) -> bool:
 
 
 def _realign_on_integers(search: ShiftSearch) -> None:
-    """Realign as `_realign` does, but with integers as bit vectors where pruning is sure to keep all best paths."""
+    """Do what `_realign` does, but with integers as bit vectors if the pruning is sure to keep all best paths."""
     words, reference, alignment = search.words, search.reference, search.alignment
     column, row = len(words), len(reference)
     every = (1 << row) - 1
@@ -151,14 +151,14 @@ def _realign_on_integers(search: ShiftSearch) -> None:
 
 @kernel(plain=_realign_on_integers)
 def _realign(search: ShiftSearch) -> None:
-    """Update the search's alignment of the shifted candidate with the reference, pruned as in the imitated program."""
+    """Realign the shifted candidate with the reference, pruning as tercom or sacreBLEU does."""
     _align(search, search.words)
     read_alignment(search.words, search.reference, search.alignment)
 
 
 @kernel(inline="always")
 def _distance(search: ShiftSearch, words: Int32Array, worst: int) -> int:
-    """Return the edit distance of `words`, pruned as in the imitated program; distances above `worst` may be too small.
+    """Return the edit distance of `words`, pruned as in tercom or sacreBLEU unless the exact distance exceeds `worst`.
 
     A pruned distance is never less than the exact one, which takes less time and nearly always suffices.
     """
@@ -204,7 +204,7 @@ def _may_move(start: int, stop: int, place: int, max_distance: int) -> bool:
 
 @kernel
 def _longest_movable(search: ShiftSearch, runs: Int32Array) -> Int32Array:
-    """Return the size of the longest shift tercom tries at each word; fill `runs` with numbers of equal words."""
+    """Return the size of the longest shift that tercom tries at each word; write lengths of equal runs to `runs`."""
     words, reference, following, limits = search.words, search.reference, search.following, search.limits
     aligned, wrong = search.alignment.aligned, search.alignment.wrong
     size = len(reference)
@@ -291,7 +291,7 @@ def _best_of_tercom(search: ShiftSearch, distance: int) -> int:
 
 @kernel
 def _best_of_sacrebleu(search: ShiftSearch, distance: int, tried: int) -> tuple[int, int]:
-    """Write the candidate after sacreBLEU's best shift to `search.best`; return its edit distance and the shifts tried.
+    """Write sacreBLEU's best shifted candidate to `search.best`; return its edit distance and number of shifts tried.
 
     Of shifts with the same distance, the longest is chosen, then the one with the first start, then the first target.
     Returns `distance` if no shift saves edits.

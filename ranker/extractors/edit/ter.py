@@ -101,7 +101,7 @@ class TranslationEditRate(Metric):
         return tokenizer_note(dataset, self.tokenizer, asian="tercom-asian")
 
     def sacrebleu(self, dataset: Dataset, *, segments: bool) -> str | None:
-        """Return sacreBLEU's signature for the same score; None if search, limits or tokenizer are not sacreBLEU's."""
+        """Return sacreBLEU's signature, or None if the search, its limits or the tokenizer differ from sacreBLEU's."""
         limits = (self.search, self.beam or _BEAMS["sacrebleu"], self.max_distance, self.max_size)
         if limits != ("sacrebleu", _BEAMS["sacrebleu"], 50, 10) or self.tokenizer != "none":
             return None
@@ -134,7 +134,10 @@ class TranslationEditRate(Metric):
 
 
 def without_marks(segments: TokenisedTexts, marks: str, *, leave_empty_words: bool) -> TokenisedTexts:
-    """Remove the characters `marks` from all words, and remove words that consist of such characters alone."""
+    """Remove the characters `marks` from all words, then all empty words or, with `leave_empty_words`, most of them.
+
+    With `leave_empty_words`, an empty first word is kept if the text has non-empty words or had no other word.
+    """
     removed = str.maketrans("", "", marks)
     numbers: dict[str, int] = {}
     number = [numbers.setdefault(word.translate(removed), len(numbers)) for word in segments.vocabulary]

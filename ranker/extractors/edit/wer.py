@@ -18,7 +18,10 @@ from ranker.text.tokens import TokenBatch, Tokenizer, token_batch
 
 
 def error_rate(statistics: npt.ArrayLike) -> FloatArray:
-    """Return errors / length, given as statistics (..., 2); if the length is 0, return 1 for any errors, else 0."""
+    """Return error rates, shape (...), for statistics of shape (..., 2), which are errors and lengths.
+
+    At length 0, the rate is 1 if there are errors, else 0.
+    """
     rows = np.asarray(statistics, dtype=np.float64)
     errors, length = rows[..., 0], rows[..., 1]
     return np.asarray(np.divide(errors, length, out=np.asarray(np.where(errors > 0, 1.0, 0.0)), where=length > 0))
@@ -42,7 +45,7 @@ class ReferenceErrorRate(Metric):
         """Return the number of errors of each pair, shape (pairs,)."""
 
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return each candidate's errors against its best reference and that reference's length, (candidates, 2)."""
+        """Return each candidate's errors against its best reference, and the latter's length, shape (candidates, 2)."""
         batch, pairs = token_batch(dataset, self.tokenizer, lowercase=self.lowercase), reference_pairs(dataset)
         errors = self._errors(dataset, batch, pairs)
         rows = np.stack([errors, batch.reference_lengths[pairs.reference]], axis=1).astype(np.float64)

@@ -128,7 +128,7 @@ class Perplexity(FittedExtractor):
         return tuple(column for column in self.columns if not column.endswith(".match"))
 
     def signed(self) -> dict[str, object]:
-        """Digests in place of the names of parser and model file; options without effect are omitted."""
+        """Digests in place of the names of the parser and the model file; options without effect are omitted."""
         signed: dict[str, object] = {"parser": None}
         if self.unit == "tags":
             signed = {"parser": parser_signature(self.parser), "tokenizer": None, "lowercase": None}
@@ -197,7 +197,10 @@ class Perplexity(FittedExtractor):
         return dataclasses.replace(self, learnt=_language_model(dataset, whole))
 
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the columns, shape (candidates, 1 to 3); `leave_out` only affects data that the model learnt from."""
+        """Return the columns, shape (candidates, 1 to 3).
+
+        The option `leave_out` only affects data that the model learnt from.
+        """
         batch = self._batch(dataset)
         if self.model is not None:
             self.check_ready()
@@ -213,7 +216,10 @@ class Perplexity(FittedExtractor):
         return self._left_out(learnt.source, values, batch.candidate, group)
 
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
-        """Return references' columns, each by a model learnt without the reference or, with `leave_out`, its source."""
+        """Return each reference's columns, from a model of the other references or, with `leave_out`, other sources.
+
+        A model from a file is used as it is.
+        """
         if self.model is not None:
             return self.transform(others)
         batch, learnt = self._batch(dataset), self._reference_model()

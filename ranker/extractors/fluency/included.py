@@ -30,7 +30,7 @@ def included_model(unit: Unit) -> CountsModel:
 
 @functools.cache
 def included_digest(unit: Unit) -> str:
-    """Return the SHA-256 of the included language model's content, independent of its compression."""
+    """Return the SHA-256 digest of the included language model's arrays, which does not depend on their compression."""
     arrays = included_model(unit).arrays
     summary = "".join(array_digest(name, arrays[name]) for name in sorted(arrays))
     return hashlib.sha256(summary.encode()).hexdigest()

@@ -293,7 +293,7 @@ def _words_to_align(values: Int32Array, offsets: Int64Array, pairs: Int64Array, 
 def align_pairs(
     values: Int32Array, offsets: Int64Array, pairs: Int64Array, tables: MatchTables, options: SearchOptions
 ) -> tuple[Int64Array, Int64Array, Int32Array]:
-    """Return each pair's numbers of chunks and matches, and all matches, each preceded by its first reference word."""
+    """Return each pair's chunk count and match count, and all matches, with their first reference word in column 0."""
     chunks, counts = np.zeros(len(pairs), dtype=np.int64), np.zeros(len(pairs), dtype=np.int64)
     room = 0
     for pair in range(len(pairs)):

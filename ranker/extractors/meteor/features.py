@@ -60,7 +60,7 @@ class MeteorParts(FittedExtractor):
 
     @property
     def lower_is_better(self) -> tuple[str, ...]:
-        """Name of the column of the penalty."""
+        """Name of the penalty column."""
         return (f"{self}.penalty",)
 
     def signature(self) -> str:

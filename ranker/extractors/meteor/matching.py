@@ -34,7 +34,7 @@ def _are_paraphrases(paraphrases: Paraphrases, first: np.int32, second: np.int32
 
 
 def words_alone_match(sentence: int, tables: MatchTables) -> bool:
-    """True if reference number `sentence` can be matched only by single words, equal in form or stem."""
+    """True if the reference with index `sentence` can be matched only by single words with equal forms or stems."""
     phrases = tables.paraphrases.sentence_offsets
     return not len(tables.words.synsets) and bool(phrases[sentence] == phrases[sentence + 1])
 
@@ -42,7 +42,10 @@ def words_alone_match(sentence: int, tables: MatchTables) -> bool:
 def matches_by_word(
     candidate: list[int], reference: list[int], candidate_stems: list[int], reference_stems: list[int]
 ) -> tuple[list[int], list[tuple[int, int, int, int]]]:
-    """Return the result of `list_matches`, found with dictionaries; without a stemmer, the stems are the words."""
+    """Return the result of `list_matches` for words that match by form or stem, computed with dictionaries.
+
+    Without a stemmer, each word is its own stem.
+    """
     places: dict[int, list[int]] = {}
     for place, stem in enumerate(candidate_stems):
         places.setdefault(stem, []).append(place)
@@ -60,7 +63,7 @@ def matches_by_word(
 def list_matches(
     candidate: Int32Array, reference: Int32Array, sentences: tuple[int, int], tables: MatchTables
 ) -> tuple[Int64Array, Int32Array]:
-    """Return all matches between a candidate and a reference, and their offsets by first reference word."""
+    """Return the matches between a candidate and a reference in CSR form, grouped by first reference word."""
     size, length = len(candidate), len(reference)
     matches = np.empty((2 * (size + length) + 16, 4), dtype=np.int32)
     offsets = np.zeros(length + 1, dtype=np.int64)

@@ -211,7 +211,7 @@ class Meteor(Metric):
         return Needs.english(*(option for option, used in named.items() if used and getattr(self, option) == "english"))
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return notes on resources missing for `parity`, and on target languages that options do not fit, or None."""
+        """Return notes on resources missing for `parity` and on target languages unsuited to the options, or None."""
         language = super().note(dataset) or english_note([self], dataset) or self._language_note(dataset)
         return join_notes([self._parity_note(), language])
 
@@ -229,7 +229,7 @@ class Meteor(Metric):
         return None
 
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return counts of words, chunks and matches (best reference), and the language, shape (candidates, 27)."""
+        """Return word, chunk and match counts for the best reference, and the language, shape (candidates, 27)."""
         pairs, rows = self.pair_rows(dataset)
         # of equal references the first, as METEOR 1.5 does
         best_rows: FloatArray = rows[pairs.best(self.score(rows))]
@@ -264,7 +264,7 @@ class Meteor(Metric):
         return totals
 
     def parameter_numbers(self, statistics: FloatArray) -> Int64Array:
-        """Return the index in `LANGUAGES` of the language whose parameters apply, (...), for statistics (..., 27)."""
+        """Return the index in `LANGUAGES` of the parameters to use, shape (...), for statistics of shape (..., 27)."""
         sentences = statistics[..., STATISTICS:] > 0
         several = sentences.sum(axis=-1) > 1
         return np.where(several, LANGUAGES.index(OTHER), sentences.argmax(axis=-1))

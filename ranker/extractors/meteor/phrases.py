@@ -29,7 +29,7 @@ class Paraphrases(NamedTuple):
 
 
 def no_paraphrases(sentences: int) -> Paraphrases:
-    """Return `Paraphrases` without any entries, for a number of `sentences`."""
+    """Return an empty `Paraphrases` object for a batch of `sentences` sentences."""
     nothing = np.zeros(0, dtype=np.int32)
     return Paraphrases(
         np.zeros(sentences + 1, dtype=np.int64), nothing.reshape(0, 3), np.zeros(1, dtype=np.int64), nothing

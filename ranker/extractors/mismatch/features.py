@@ -106,7 +106,10 @@ class _Texts:
         return text_facts(tuple(self.batch.segments.words(sentence)))
 
     def nearest(self, candidate: int) -> tuple[int, Comparison] | None:
-        """Return the number (from 1) and comparison of the nearest reference; None if none is near or one is equal."""
+        """Return the nearest reference's number and comparison, or None if no reference is near or one is equal.
+
+        References are numbered from 1.
+        """
         own = int(self.batch.candidate[candidate])
         found: list[tuple[float, int, int, Comparison]] = []
         for number, reference in enumerate(self.batch.references_of(candidate), 1):

@@ -203,7 +203,7 @@ def _plain(word: str) -> str:
 
 
 def _numbers(facts: Iterable[WordFacts]) -> list[float]:
-    """Return the numbers of a text; several words may form one number."""
+    """Return the numbers in a text, each of which may be written as several words."""
     found: list[float] = []
     joined = False
     for fact in facts:

@@ -110,7 +110,7 @@ class Chrf(Metric):
         return np.concatenate(rows, axis=1)
 
     def swapped_statistics(self, pair_statistics: FloatArray) -> FloatArray | None:
-        """Return the statistics with both texts' n-grams exchanged; None with ``epsilon``, which is not symmetric."""
+        """Return the statistics with both texts' n-grams exchanged, or None if ``epsilon`` makes scores asymmetric."""
         if self.epsilon:
             return None
         exchanged = pair_statistics.copy()

@@ -190,7 +190,7 @@ class LengthRatio(FittedExtractor):
         return self.columns
 
     def signed(self) -> dict[str, object]:
-        """Omit `against` from the signature if it is ``references``."""
+        """None for the option `against` if it is ``references``, so that the signature omits the option."""
         return {"against": None} if self.against == "references" else {}
 
     def transform(self, dataset: Dataset) -> FloatArray:

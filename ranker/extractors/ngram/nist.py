@@ -69,7 +69,10 @@ class Nist(Metric):
         return 2 * self.order + 2
 
     def fit(self, dataset: Dataset) -> Nist:
-        """Learn the information of n-grams from the references of `dataset`; other n-grams have no information."""
+        """Return the metric with the information of each n-gram in the references of `dataset`.
+
+        Other n-grams carry no information.
+        """
         return dataclasses.replace(self, learnt=_information(dataset, Nist(**self._options())))
 
     def statistics(self, dataset: Dataset) -> FloatArray:

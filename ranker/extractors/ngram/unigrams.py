@@ -33,7 +33,7 @@ class BestMatch(Metric):
         """Return the number of matched words of each candidate with each of its references, shape (pairs,)."""
 
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return match size, candidate length and the best reference's length, shape (candidates, 3)."""
+        """Return the match size, the candidate's length and the best reference's length, shape (candidates, 3)."""
         batch, pairs = token_batch(dataset, self.tokenizer, lowercase=self.lowercase), reference_pairs(dataset)
         size = self.match_sizes(dataset, batch, pairs)
         lengths = batch.candidate_lengths.astype(np.float64)

@@ -55,7 +55,7 @@ def source_orders(
 def relative_orders(
     values: Int32Array, offsets: Int64Array, candidate: npt.ArrayLike, reference: npt.ArrayLike
 ) -> tuple[Int32Array, Int64Array]:
-    """Return candidates' word orders relative to references, in CSR form: the identity where both orders agree."""
+    """Return each candidate's word order relative to a reference, in CSR form; equal word orders give the identity."""
     mine, starts = take_rows(offsets, np.asarray(candidate, dtype=np.int64))
     theirs, _ = take_rows(offsets, np.asarray(reference, dtype=np.int64))
     relative = np.empty(len(mine), dtype=np.int32)

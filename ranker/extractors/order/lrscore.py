@@ -117,7 +117,7 @@ class LRscore(Metric):
 
     @property
     def members(self) -> tuple[Extractor, ...]:
-        """Word-order metric (the extractor itself) and lexical metric."""
+        """The word-order metric, which is this extractor itself, and the lexical metric."""
         return (self, self._lexical_metric)
 
     def resolved(self, dataset: Dataset) -> LRscore:
@@ -126,7 +126,7 @@ class LRscore(Metric):
 
     @property
     def fit_scope(self) -> FitScope:
-        """``ranked`` if alpha or the lexical metric is learnt from the references of the ranked data."""
+        """``ranked`` if alpha is learnt from the ranked data's references, else the fit scope of the lexical metric."""
         return self._lexical_metric.fit_scope if self.theta is None else "ranked"
 
     @property
@@ -161,7 +161,7 @@ class LRscore(Metric):
         return FittedLRscore(**self._options(), alphas=alphas, fitted_lexical=self._lexical_metric.fit(dataset))
 
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return alpha, order score, 1 and the lexical statistics, shape (candidates, 3 + lexical width)."""
+        """Return alpha, the order score, a count of 1 and lexical statistics, shape (candidates, 3 + lexical width)."""
         alphas = self._alphas(dataset)
         batch = token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
         values, offsets = word_permutations(
@@ -174,7 +174,10 @@ class LRscore(Metric):
         return np.concatenate([columns, self._lexical_metric.statistics(dataset)], axis=1)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return LRscores, shape (...), for statistics of shape (..., 3 + lexical width); 0 without sentences."""
+        """Return LRscores, shape (...), for statistics of shape (..., 3 + lexical width).
+
+        Scores without any sentences are 0.
+        """
         rows = np.asarray(statistics, dtype=np.float64)
         number = rows[..., 2]
         some = number > 0

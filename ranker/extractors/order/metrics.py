@@ -83,7 +83,7 @@ class PermutationMetric(SentenceMean):
         return alignment_signed(self.alignment)
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return a note on the tokenizer, else METEOR's note if its alignment is used, else None."""
+        """Return the note on the tokenizer, or else METEOR's note if METEOR's alignment is used, or None."""
         return super().note(dataset) or (Meteor().note(dataset) if self.alignment == "meteor" else None)
 
     def sentence_scores(self, dataset: Dataset) -> FloatArray:

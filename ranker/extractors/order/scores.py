@@ -157,7 +157,7 @@ def _shape_scores(values: Int64Array, offsets: Int64Array, score: int, log_catal
 def permutation_scores(
     name: str, values: npt.ArrayLike, offsets: npt.ArrayLike, *, beta: float = 0.6, gamma: float = 0.0
 ) -> FloatArray:
-    """Return the score `name` of permutations of 0..n-1 in CSR form, shape (permutations,)."""
+    """Return the scores of permutations of 0..n-1 in CSR form by the metric called `name`, shape (permutations,)."""
     numbers, bounds = (np.ascontiguousarray(array, dtype=np.int64) for array in (values, offsets))
     if name in _SEQUENCE:
         return _sequence_scores(numbers, bounds, _SEQUENCE[name])

@@ -86,7 +86,7 @@ def bilingual_orders(
 
 
 def _missing(dataset: Dataset, alignments: Alignments) -> DataError:
-    """Make the error for translations without an alignment, which names the first such translation and the remedy."""
+    """Return the error that names the first translation without an alignment and says how to provide alignments."""
     if alignments.candidates_given.all():
         rows, row, name = dataset.references, int(np.argmin(alignments.references_given)), "a reference"
     else:

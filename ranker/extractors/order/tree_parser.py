@@ -62,7 +62,7 @@ def _leftmost_block(permutation: Int64Array, last: int) -> int:
 
 @kernel
 def parse_permutation(permutation: Int64Array, nodes: Nodes) -> int:
-    """Parse a permutation of 0..n-1, n > 0, into `nodes`, the root last in `finished`; return the number of nodes."""
+    """Parse a non-empty permutation of 0..n-1 into `nodes`, finishing the root last; return the number of nodes."""
     stack, finished = nodes.stack, nodes.finished
     depth = done = 0
     count = len(permutation)

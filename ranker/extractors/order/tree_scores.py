@@ -41,7 +41,7 @@ _NEGLIGIBLE = 1e-18
 
 
 class TreeTables(NamedTuple):
-    """Constants for one beta and up to n parts under one operator; arrays unused by the kind of tree are empty."""
+    """Constants for one beta and up to n parts under an operator; arrays that a kind of tree does not use are empty."""
 
     paths: FloatArray
     """F(l, a) 2**l / 4**a at [a, l], shape (n, terms)."""
@@ -136,7 +136,7 @@ def _best_tree(gains: FloatArray, shrink: float, tables: TreeTables) -> float:
 
 @kernel(elements=0)
 def _over_run(gains: FloatArray, trees: int, shrink: float, tables: TreeTables) -> float:
-    """Return the sum of ``shrink**depth * gain`` over parts under one operator, for the kind of tree `trees`."""
+    """Return the sum of ``shrink**depth * gain`` over the parts under one operator, for trees of the kind `trees`."""
     if trees == FOREST:
         return _mean_over_trees(gains, tables)
     if trees == VITERBI:

@@ -223,7 +223,10 @@ class FittedParaphrase(Paraphrase, FittedExtractor):
         }
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
-        """Return matches with each reference, as ``word = word``, ``word ~ word (stem)``, ``word ~ word (.43)``."""
+        """Return one candidate's matches with each reference, such as ``word = word`` or ``word ~ word (stem)``.
+
+        The number in ``word ~ word (.43)`` is the similarity of a substitution.
+        """
         batch = token_batch(dataset, self.tokenizer, lowercase=True)
         words = _words(dataset, self.tokenizer, self.stemmer)
         table, _ = _lookup(dataset, self.tokenizer, self.learnt)

@@ -52,7 +52,10 @@ def _match_keys(
     kind: npt.NDArray[np.int8],
     taken: BoolArray,
 ) -> None:
-    """Match each unmatched word with the nearest equal unmatched word; update `partner`, `kind` and `taken`."""
+    """Match unmatched candidate words with the nearest equal reference words; update `partner`, `kind` and `taken`.
+
+    Reference words that are already taken are not matched again.
+    """
     size, length = len(candidate), len(reference)
     order = stable_order(reference)
     keys = reference[order]
@@ -75,7 +78,7 @@ def _match_keys(
 def match_words(
     candidate: Int32Array, reference: Int32Array, stems: Int32Array
 ) -> tuple[Int32Array, npt.NDArray[np.int8], BoolArray]:
-    """Match words by form, then stem; return candidate words' partners and match kinds, and reference words taken."""
+    """Return candidate words' partners and kinds of match, by form or stem, and a mask of matched reference words."""
     partner = np.full(len(candidate), -1, dtype=np.int32)
     kind = np.zeros(len(candidate), dtype=np.int8)
     taken = np.zeros(len(reference), dtype=np.bool_)
@@ -137,7 +140,7 @@ def residual_pairs(
     words: WordFacts,
     steepness: float,
 ) -> tuple[Int64Array, Int32Array, Float32Array]:
-    """Return, for many sentence pairs, the number of pairs of nearby unmatched words, their places and closeness."""
+    """Return each sentence pair's number of nearby unmatched word pairs, and those word pairs' places and closeness."""
     sizes = np.zeros(len(candidate), dtype=np.int64)
     nothing, none = np.zeros((0, 4), dtype=np.int32), np.zeros(0, dtype=np.float32)
     for pair in range(len(candidate)):
@@ -213,7 +216,7 @@ def compare(
     weight: FloatArray,
     content: BoolArray,
 ) -> FloatArray:
-    """Return sums over the words and matches of many sentence pairs, shape (pairs, SUMS)."""
+    """Return counts and weights of words and matches, summed over each sentence pair, shape (pairs, SUMS)."""
     sums = np.zeros((len(candidate), SUMS))
     for pair in range(len(candidate)):
         candidate_words = values[offsets[candidate[pair]] : offsets[candidate[pair] + 1]]

@@ -77,7 +77,7 @@ def _expected_counts(
     probability: FloatArray,
     null: float,
 ) -> FloatArray:
-    """Return the expected count of each word pair, if the word at each `place` results from one other word or none."""
+    """Return each word pair's expected count, if each word at a `place` comes from one other word or none."""
     counts = np.zeros(len(probability))
     longest = 0
     for each in place:
@@ -103,7 +103,7 @@ def _direction(
     pair_weight: FloatArray,
     options: tuple[int, float, float],
 ) -> tuple[FloatArray, FloatArray]:
-    """Return each word pair's probability of the word at `place` given the word `condition`, and its expected count."""
+    """Return each word pair's probability given its word in `condition`, and its expected count, estimated by EM."""
     iterations, null, discount = options
     probability = np.full(len(condition), START)
     counts = np.zeros(len(condition))

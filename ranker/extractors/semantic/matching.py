@@ -26,7 +26,7 @@ class TextVectors:
 
 
 def match(texts: Sequence[TextVectors], pairs: Int64Array) -> FloatArray:
-    r"""Return precision, recall, F and cosine, (pairs, 4), for pairs of texts given by number, (pairs, 2).
+    r"""Return the precision, recall, F score and cosine of each pair of indices into `texts`, shape (pairs, 4).
 
     With :math:`s_{ij}` the cosine of token i of the first text and token j of the second,
 
@@ -52,7 +52,7 @@ def match(texts: Sequence[TextVectors], pairs: Int64Array) -> FloatArray:
 
 
 def _cosines(first: TextVectors, second: TextVectors) -> Float32Array:
-    """Return the cosines between the tokens of two texts, each as a separate sum, not in a product of matrices.
+    """Return the cosines between the tokens of two texts, each summed separately rather than by matrix multiplication.
 
     In a product of matrices the last bits of a sum depend on where it is in the result and on the number of threads.
     """

@@ -19,7 +19,10 @@ Vectors = OrderedDict[bytes, TextVectors]
 
 
 def text_keys(pieces: Subwords) -> list[bytes]:
-    """Return a key for each text; texts that the encoder does not distinguish, such as by case, have equal keys."""
+    """Return a key for each text; texts that the encoder does not distinguish have equal keys.
+
+    For example, an encoder may ignore case.
+    """
     codes = np.stack([pieces.ids, pieces.word], axis=1)
     return [
         hashlib.blake2b(codes[start:stop].tobytes(), digest_size=16).digest()
@@ -41,7 +44,10 @@ def text_vectors(
     special: bool,
     count: Callable[[int], None] | None = None,
 ) -> list[TextVectors]:
-    """Return the vectors of texts, with special tokens if `special` is set; `keys` are made by `text_keys`."""
+    """Return the vectors of texts, including those of special tokens if `special` is set.
+
+    `keys` are the keys that `text_keys` returns for the texts, and under which the vectors are cached.
+    """
     store = _store(f"{encoder.files.digest} {layer} {special}")
     missing = np.array([number for number, key in enumerate(keys) if key not in store], dtype=np.int64)
     result = {key: store[key] for key in keys if key in store}

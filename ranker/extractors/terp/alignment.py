@@ -87,7 +87,7 @@ def _apply_phrases(
     ready: int,
     single: bool,
 ) -> int:
-    """Lower costs in `column` of `lattice` by phrases that end there; return its last row in use, at least `ready`."""
+    """Lower costs in `column` of `lattice` by phrases that end there; return the last row in use, `ready` or later."""
     phrases = sentences.phrases
     distance = lattice.distance
     for phrase in range(len(phrases.start)):
@@ -144,7 +144,7 @@ def fill_lattice(
     rest: FloatArray,
     lattice: Lattice,
 ) -> float:
-    """Fill the columns after `known`, trying steps in TERp's order; return the least cost of aligning all words."""
+    """Fill lattice columns after `known`, trying steps in TERp's order; return the least cost of aligning all words."""
     length, size = len(order), sentences.cost.shape[1]
     distance, operation = lattice.distance, lattice.operation
     insertion, deletion = sentences.insertion, sentences.deletion

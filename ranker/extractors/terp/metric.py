@@ -147,7 +147,7 @@ class TranslationEditRatePlus(Metric):
 
     @property
     def needs(self) -> Needs:
-        """English if the stop words are English or the costs match stems, else any language."""
+        """English if the stop words are English or the costs allow stem matches, else any language."""
         used = {
             "costs": self.edit_costs.stems,
             "stop_words": self.edit_costs.stop_words and self.stop_words == "english",
@@ -155,7 +155,7 @@ class TranslationEditRatePlus(Metric):
         return Needs.english(*(option for option, is_used in used.items() if is_used))
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return notes on resources missing for `parity`, and on a target language that options do not fit, or None."""
+        """Return notes on resources missing for `parity` and on a target language unsuited to the options, or None."""
         return join_notes([self._parity_note(), super().note(dataset) or english_note([self], dataset)])
 
     def statistics(self, dataset: Dataset) -> FloatArray:
@@ -210,7 +210,7 @@ class TranslationEditRatePlus(Metric):
         return dataclasses.replace(batch, segments=segments)
 
     def _model(self, batch: TokenBatch) -> EditModel:
-        """Return the edit model of a batch; the phrase table has a row for each distinct reference, sorted."""
+        """Return the edit model of a batch; its phrase table has one row per distinct reference, in order of index."""
         chosen, vocabulary = self.edit_costs, batch.segments.vocabulary
         wordnet = self._wordnet()
         words = word_tables(

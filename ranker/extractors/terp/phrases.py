@@ -51,7 +51,7 @@ def find_phrases(
 
 
 def _known_entries(path: str, vocabulary: Sequence[str], *, lowercase: bool) -> Iterator[tuple[float, Phrase, Phrase]]:
-    """Yield probability, reference phrase and candidate phrase of each entry that has only known words."""
+    """Yield the probability, reference phrase and candidate phrase of each table entry that has only known words."""
     numbers = {word: number for number, word in enumerate(vocabulary)}
     text = read_text(path)
     for number, line in enumerate(io.StringIO(text.lower() if lowercase else text), 1):

@@ -78,7 +78,7 @@ def _phrases_of(candidate: Int32Array, sentence: int, table: PhraseTable) -> Phr
 def _phrase_places(
     sentences: Sentences, order: Int32Array, alignment: LatticeAlignment, max_distance: int
 ) -> BoolArray:
-    """Return a mask of each phrase's candidate positions within reach of a shift, shape (phrases, candidate words)."""
+    """Return a mask of positions from which each phrase may be shifted into place, shape (phrases, candidate words)."""
     phrases, length = sentences.phrases, len(order)
     places = np.zeros((len(phrases.start), length), dtype=np.bool_)
     for at in range(length):
@@ -122,7 +122,7 @@ def _collect_shifts(
     content: tuple[Int32Array, Int32Array],
     costs: SearchCosts,
 ) -> Int64Array:
-    """Return the shifts that TERp tries, as keys sorted in its order: by size, largest first, start, end and target.
+    """Return sorted keys of the shifts that TERp tries, in TERp's order: largest first, then by start, end and target.
 
     A stretch of words may move to a stretch of the reference with equal words or, if relaxed, with similar words and
     paraphrases. Neither stretch may be free of errors already or consist of stop words only.
