@@ -34,7 +34,7 @@ def numbers(text: str) -> Counter[str]:
 def unmatched(
     source: str, own: str, wanted: Counter[str], given: Counter[str], languages: tuple[str, str]
 ) -> tuple[list[str], list[str]]:
-    """Return the source's numbers that its output lacks in any notation, and the output's numbers not in the source."""
+    """Return the source's numbers that the output has in no notation, and the output's numbers not in the source."""
     if not wanted - given:
         return [], []
     scaled, clock = (_has(name, source, own) for name in ("scale", "clock"))

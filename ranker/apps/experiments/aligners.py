@@ -139,7 +139,7 @@ def with_spaces(dataset: Dataset) -> Dataset:
 
 
 def table(name: str, rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Make the table of the training data of word aligners."""
+    """Make a table about word aligners, with `name` in its title."""
     return Table(f"word aligners, {name}", tuple(rows))
 
 

@@ -325,7 +325,7 @@ def _naming(name: str, place: Callable[[int], str]) -> Iterator[None]:
 
 
 def _arrow(column: pd.Series) -> pa.ChunkedArray:
-    """Convert a column to Arrow, with nulls for missing values of pandas, and text for types unknown to Arrow."""
+    """Convert a column to Arrow: pandas' missing values become nulls, and types unknown to Arrow become text."""
     try:
         array = pa.array(column, from_pandas=True)
     except (pa.ArrowException, OverflowError):

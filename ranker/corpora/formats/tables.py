@@ -438,7 +438,7 @@ class LongTable:
         return errors
 
     def _ratings(self, output: Int64Array, before: Int64Array, judge: Int64Array) -> dict[str, Any]:
-        """Return the columns of the table of ratings; its column ``candidate`` holds numbers from `output`."""
+        """Return the columns of the ratings table, whose ``candidate`` column takes its row numbers from `output`."""
         kinds = names.kinds_of([*self.columns])
         numbers = {kind: _numbers(self.columns[kind]) for kind in kinds}
         known = [*names.TEXT_COLUMNS, "reference"]

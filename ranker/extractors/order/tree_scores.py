@@ -151,7 +151,7 @@ def _over_run(gains: FloatArray, trees: int, shrink: float, tables: TreeTables) 
 
 @kernel(elements=0)
 def inverted_value(length: int, trees: int, beta: float, gamma: float, tables: TreeTables) -> float:
-    """Return the raw value phi of the inverted permutation of `length` words."""
+    """Return phi, before it is rescaled, of the completely reversed order of `length` words."""
     if length < 2:
         return 1.0
     return (gamma * length + _over_run(np.full(length, 1 - gamma), trees, 1 - beta, tables)) / length
@@ -159,7 +159,7 @@ def inverted_value(length: int, trees: int, beta: float, gamma: float, tables: T
 
 @kernel(elements=0)
 def raw_value(nodes: Nodes, count: int, trees: int, beta: float, gamma: float, tables: TreeTables) -> float:
-    """Return the raw value phi of a parsed permutation of `count` nodes."""
+    """Return phi, before it is rescaled, of a parsed permutation whose tree has `count` nodes."""
     values, room = np.empty(count), np.empty(count)
     for node in nodes.finished[:count]:
         kind = nodes.kind[node]

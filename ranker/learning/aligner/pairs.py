@@ -54,7 +54,7 @@ def _side(name: str, values: npt.ArrayLike, offsets: npt.ArrayLike, size: int | 
     outside = np.flatnonzero(words >= (2**31 - 1 if size is None else size))
     if len(outside):
         pair = int(np.searchsorted(bounds, outside[0], side="right"))
-        raise DataError(f"pair {pair}: {name} word {words[outside[0]]}, expected numbers below {size}")
+        raise DataError(f"pair {pair}: found {name} word number {words[outside[0]]}, expected one below {size}")
     return words, bounds
 
 

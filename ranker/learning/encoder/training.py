@@ -234,7 +234,9 @@ class Trainer:
 
         network = encoder._network
         if not isinstance(network, TorchNetwork) or encoder.files.model_type != "bert":
-            raise ModelError(f"{encoder.files.directory}: expected a BERT model in Hugging Face's format")
+            raise ModelError(
+                f"{encoder.files.directory}: cannot train this: expected a BERT model in Hugging Face's format"
+            )
         encoder.check_layer(settings.layer)
         self.model, self.settings, self.steps, self.done = network._model, settings, steps, 0
         self.ends = [encoder._before.tolist(), encoder._after.tolist()]
@@ -442,7 +444,7 @@ def train(
 
 
 def check_output(folder: Path) -> None:
-    """Refuse to write into a directory that has other content."""
+    """Raise a `DataError` if `folder` holds anything, but neither an encoder nor a checkpoint of its training."""
     check_folder(folder, "encoder", ["model.onnx", _STATE])
 
 

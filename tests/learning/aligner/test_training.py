@@ -314,9 +314,9 @@ def test_options_out_of_range(options: dict[str, object], says: str) -> None:
 
 
 def test_words_outside_the_vocabulary_and_thresholds(model: AlignmentModel) -> None:
-    with pytest.raises(DataError, match="pair 1: source word 99999, expected numbers below 800"):
+    with pytest.raises(DataError, match="pair 1: found source word number 99999, expected one below 800"):
         model.align([99999], [0, 1], [0], [0, 1])
-    with pytest.raises(DataError, match="pair 2: source word 2, expected numbers below 2"):
+    with pytest.raises(DataError, match="pair 2: found source word number 2, expected one below 2"):
         train(*GOOD, source_vocabulary=["a", "b"], target_vocabulary=["a", "b"])
     for threshold in (0.0, 1.5, float("nan")):
         with pytest.raises(OptionError, match="expected a number above 0 and at most 1"):
