@@ -9,7 +9,7 @@ TESTED := $(VENV)/$(if $(RANKER_THOROUGH),.thorough,.test)
 
 .PHONY: demo demo-included demo-early-model demo-model demo-evaluation demo-report test lint types pytest clean wheel release docs
 
-# two things at a time: a ranker is learnt while what learning does without is installed and the included ranker is shown,
+# two things at a time: a ranker is learnt while the packages that learning does not need are installed and the included ranker is shown,
 # and the report is made while the ranker is evaluated
 demo: $(VENV)/.core
 	@$(MAKE) --no-print-directory --jobs=2 demo-evaluation demo-report
@@ -26,7 +26,7 @@ demo-included: $(VENV)/.report
 TRAIN = $(BIN)/python -m ranker train --data sample -o demo.model > /dev/null
 
 demo-early-model: $(VENV)/.core
-	@rm -f demo.model; $(TRAIN) || true
+	@rm -f demo.model; $(TRAIN) 2> /dev/null || true
 
 # again if pip had to replace a package that learning was using
 demo-model: demo-early-model $(VENV)/.report
@@ -77,10 +77,12 @@ $(addprefix $(VENV)/.,report test thorough checks docs): pyproject.toml
 # what learning needs: all that the package depends on but LATER, a test tells
 $(VENV)/.core: pyproject.toml
 	$(ENVIRONMENT)
-	@$(BIN)/python -c "import tomllib; \
+	@$(BIN)/python -c "import sys; \
+		sys.version_info >= (3, 11) or sys.exit('ranker needs Python 3.11 or later: make clean demo PYTHON=python3.12'); \
+		import tomllib; \
 		needed = tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies']; \
-		print(*(each for each in needed if not each.startswith(tuple('$(LATER)'.split()))), sep='\n')" | \
-		$(PIP) --requirement /dev/stdin
+		print(*(each for each in needed if not each.startswith(tuple('$(LATER)'.split()))), sep='\n')" > $@.txt
+	@$(PIP) --requirement $@.txt
 	@touch $@
 
 LATER = spacy scikit-learn

@@ -1,4 +1,4 @@
-"""Gain of an encoder by training: `python bench/encoder_change.py BEFORE AFTER ...` prints the tables of its card.
+"""Gain of an encoder by training: `python bench/encoder_change.py BEFORE AFTER ...` prints tables as on its card.
 
 Samples sources of corpora in $RANKER_SHARED/data that none of the encoders learnt from. Spearman's rho per source of F
 and the cosine, by the reference and by the source, and differences to the first encoder.

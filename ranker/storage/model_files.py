@@ -142,7 +142,7 @@ def read_model(path: str | Path) -> StoredModel:
     stored_files = _Files(path)
     files = stored_files.read(_MODEL, most=_LARGEST_TEXT)
     if _MODEL not in files:
-        raise ModelError(f"{path}: contains no {_MODEL}, expected a model made by ranker train")
+        raise ModelError(f"{path}: contains no {_MODEL}, expected a model that ranker wrote")
     try:
         document = parse_json(files[_MODEL].decode("utf-8"), _MODEL)
         model_format = document["format"]

@@ -185,15 +185,13 @@ def test_python_and_the_command_line_have_the_same_defaults(train):
 @thorough
 def test_other_languages_than_english_get_the_features_for_any(train):
     printed, err = train("--data", "data.json", "-o", "m", records=graded(100, "en-de"))
-    assert err.startswith(
-        "ranker: note: no encoder learnt to judge 'de': using the feature set full-any, for any language\n"
-    )
+    assert err.startswith("ranker: note: translations into 'de': using the feature set full-any, for any language\n")
     assert "|features:full-any#" in printed
     assert "semantic[encoder=encoder-any].f" in printed
     _, err = train("--data", "data.json", "-o", "m", records=[
         {**item, "lp": f"en-{lp}"} for item, lp in zip(graded(100), ["de", "cs"] * 50, strict=True)
     ])  # fmt: skip
-    assert "no encoder learnt to judge 'cs', 'de': using the feature set full-any" in err
+    assert "translations into 'cs', 'de': using the feature set full-any" in err
     german = [{**item, "references": [f"das Boot {index} segelt"]} for index, item in enumerate(graded(100, None))]
     _, err = train("--data", "data.json", "-o", "m", records=german)
     assert "the references do not look English: using the feature set full-any" in err

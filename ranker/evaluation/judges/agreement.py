@@ -93,7 +93,7 @@ def judges_agreement(
     else:
         votes, orders = rating_votes(dataset, kind), rating_orders(dataset, kind)
     if not len(votes.several().judge):
-        raise DataError(f"expected two judges with {kind} judgements in common, found none", file=dataset.name)
+        raise DataError(f"found no candidates with {kind} judgements by two judges, expected some", file=dataset.name)
     agreements = []
     for lp in (*dataset.language_pairs, "all"):
         chosen = np.ones(len(dataset.sources), dtype=bool) if lp == "all" else source_language_pairs(dataset) == lp

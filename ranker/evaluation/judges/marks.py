@@ -68,7 +68,7 @@ def marks_agreement(dataset: Dataset, *, resamples: int = 1000, seed: int = 0) -
     """
     marks = _Marks(dataset)
     if not len(marks.first):
-        raise DataError("expected errors marked in one output by two raters, found none", file=dataset.name)
+        raise DataError("found no output in which two raters marked errors, expected at least one", file=dataset.name)
     names = dataset.language_pairs
     lps = source_language_pairs(dataset)[marks.source[marks.first]]
     chosen = {lp: lps == lp for lp in names} | ({"all": np.ones(len(lps), dtype=bool)} if len(names) > 1 else {})

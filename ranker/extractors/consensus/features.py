@@ -21,7 +21,7 @@ from ranker.extractors.consensus.relatives import relatives
 from ranker.extractors.consensus.similarities import MetricSimilarity, Similarity, similarities
 from ranker.extractors.consensus.texts import SourceGroup, blocks, source_texts
 from ranker.extractors.consensus.votes import COLUMNS, WORDING, count_votes, normalise
-from ranker.extractors.needs import Needs
+from ranker.extractors.needs import COMPARABLE, Needs
 from ranker.extractors.semantic.features import Semantic
 
 _MOST_SYSTEMS = 500
@@ -140,7 +140,7 @@ class Consensus(FittedExtractor):
         compared = self._compared
         return Needs(
             references=0,
-            candidates=3,
+            candidates=COMPARABLE,
             language=compared.needs.language,
             english_options=("metric",) if compared.needs.language else (),
             other_candidates=True,

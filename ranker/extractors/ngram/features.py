@@ -13,7 +13,7 @@ from ranker.errors import OptionError
 from ranker.extractors.base import FeatureFamily, FittedExtractor
 from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.dependency.parsed import parser_signature, tag_batch
-from ranker.extractors.needs import Needs
+from ranker.extractors.needs import COMPARABLE, Needs
 from ranker.text.lexical.word_classes import WordClass, class_batch
 from ranker.text.ngrams import closest_reference_lengths, ngram_matches, ngram_totals
 from ranker.text.ratios import f_score, ratio
@@ -177,7 +177,9 @@ class LengthRatio(FittedExtractor):
     @property
     def needs(self) -> Needs:
         """A reference, or three candidates if lengths are compared with those of the other candidates."""
-        return Needs() if self.against == "references" else Needs(references=0, candidates=3, other_candidates=True)
+        if self.against == "references":
+            return Needs()
+        return Needs(references=0, candidates=COMPARABLE, other_candidates=True)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -187,6 +187,9 @@ def _unpacked(arrays: Mapping[str, npt.NDArray[Any]], size: int, what: str) -> t
     sizes = check_arrays(arrays, WORDS, what)
     bounds = [0, *itertools.accumulate(arrays["lengths"].tolist())]
     if sizes["words"] not in (0, size) or bounds[-1] != sizes["bytes"]:
-        raise ModelError(f"{what}: {sizes['words']:,} words, or words cut off, expected {size:,}; train it again")
+        raise ModelError(
+            f"{what}: found {sizes['words']:,} words of {bounds[-1]:,} bytes, expected {size:,} of {sizes['bytes']:,}; "
+            "train it again"
+        )
     raw = arrays["utf8"].tobytes()
     return tuple(raw[first:last].decode("utf-8", "surrogatepass") for first, last in itertools.pairwise(bounds))

@@ -202,5 +202,5 @@ def test_agreement_on_ratings_equals_what_scikit_learn_says_of_every_pair():
 
 
 def test_judges_who_share_nothing_cannot_agree():
-    with pytest.raises(DataError, match="expected two judges with preferences judgements in common"):
+    with pytest.raises(DataError, match="found no candidates with preferences judgements by two judges"):
         judges_agreement(compared([(0, "a", ">"), (1, "b", "<")]))

@@ -464,7 +464,10 @@ def serve(path: str | Path, host: str, port: int, hosts: Collection[str], ready:
             site = Site(path, connection)
             site.served_at(addresses[0])
         except (sqlite3.Error, OSError) as error:
-            raise DataError(f"cannot be used ({error}): check its permissions", file=display_name(path)) from None
+            raise DataError(
+                f"cannot be used ({error}): wait if another process is using it, or check its permissions",
+                file=display_name(path),
+            ) from None
         public = [host_and_port(site.settings.url)[0]] if site.settings.url else []
         names = {host, str(listener.getsockname()[0]), "localhost", "127.0.0.1", "::1", *public, *hosts}
         app = site.app({_in_address(name) for name in names}, listener, lambda: ready(addresses))
