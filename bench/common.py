@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset, source_language_pairs
-from ranker.errors import RankerError
+from ranker.errors import MissingError, RankerError
 from ranker.evaluation.metrics.result import Cell
 from ranker.evaluation.resampling.bootstrap import Estimate
+from ranker.files import display_name
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = Path(os.environ.get("RANKER_SHARED", ROOT.parent / "shared"))
@@ -42,6 +45,20 @@ def locate(name: str) -> str:
     """Return the shared corpus of that name, or the name itself."""
     paths = [SHARED / "data" / f"{name}{ending}.jsonl.gz" for ending in ("-rr", "")]
     return next((str(path) for path in paths if path.is_file()), name)
+
+
+def shared_file(name: str) -> Path:
+    """Return the path of a file of the shared data; raise a `MissingError` if it is not there."""
+    path = SHARED / "data" / name
+    if not path.is_file():
+        raise MissingError(f"{name!r} is not in {display_name(path.parent)}")
+    return path
+
+
+def shared_records(name: str) -> Iterator[dict[str, Any]]:
+    """Read the records of a corpus, or of its marked errors, from the shared data."""
+    with gzip.open(shared_file(f"{name}.jsonl.gz"), "rt", encoding="utf-8") as file:
+        yield from map(json.loads, file)
 
 
 def row(*cells: object) -> str:

@@ -6,8 +6,6 @@ python -m bench.marked_errors learn    # weights for word_weights.toml, from the
 
 from __future__ import annotations
 
-import gzip
-import json
 import sys
 import zlib
 from collections import Counter, defaultdict
@@ -19,15 +17,13 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from bench.common import SHARED, run_main, say, table
+from bench.common import run_main, say, shared_records, table
 from ranker import Ranker, from_records
 from ranker.arrays import BoolArray, FloatArray
 from ranker.checks.faults import without_votes
 from ranker.corpora.severity_weights import WEIGHTS
-from ranker.errors import MissingError
 from ranker.evaluation.explanations.spans import CandidateWords, candidate_words
 from ranker.evaluation.explanations.word_evidence import COLUMNS, FORM, OTHERS, REFERENCE, WordEvidence
-from ranker.files import display_name
 from ranker.ranking.included import default_model
 
 SOURCES = 100
@@ -72,10 +68,10 @@ class Part:
 def read(corpus: str) -> Iterator[Part]:
     """Read samples of a corpus with its marks, a part for each name and language pair; documents in a random order."""
     marks: dict[tuple[str, object], dict[str, dict[str, Any]]] = {}
-    for record in _lines(f"{corpus}.spans"):
+    for record in shared_records(f"{corpus}.spans"):
         marks[record["lp"], record["seg_id"]] = {each["system"]: each for each in record["candidates"]}
     groups: dict[tuple[str, str], dict[str, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
-    for record in _lines(corpus):
+    for record in shared_records(corpus):
         if (record["lp"], record["seg_id"]) in marks and any(map(str.strip, record["references"])):
             groups[record["dataset"], record["lp"]][record["doc"]].append(record)
     for (name, lp), documents in sorted(groups.items()):
@@ -113,14 +109,6 @@ def read(corpus: str) -> Iterator[Part]:
         ranker = Ranker.load(default_model(dataset))
         matrix = without_votes(dataset, ranker.feature_set.extractors, ranker.contributions)
         yield Part(outputs, [*candidate_words(ranker, dataset, matrix, wanted)])
-
-
-def _lines(name: str) -> Iterator[dict[str, Any]]:
-    path = SHARED / "data" / f"{name}.jsonl.gz"
-    if not path.is_file():
-        raise MissingError(f"{name!r} is not in {display_name(path.parent)}")
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        yield from map(json.loads, file)
 
 
 def _marks(text: str, errors: Sequence[Mapping[str, Any]], rater: str) -> FloatArray:

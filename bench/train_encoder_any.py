@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import json
 import math
 import random
 import time
@@ -29,7 +28,7 @@ from tokenizers import Tokenizer
 from torch import nn
 from torch.nn import functional
 
-from bench.common import SHARED, run_main, say
+from bench.common import SHARED, run_main, say, shared_file, shared_records
 from bench.encoder_any import LAYERS, PIECES, kept_pieces, make, make_tokenizer, read_wheel, weights
 from ranker import from_records, share
 from ranker.arrays import Float32Array
@@ -125,16 +124,11 @@ class Texts:
             self.labels.append(label)
 
 
-def lines(name: str) -> Iterator[dict[str, Any]]:
-    with gzip.open(SHARED / "data" / f"{name}.jsonl.gz", "rt", encoding="utf-8") as file:
-        yield from map(json.loads, file)
-
-
 def preferences(corpus: Corpus) -> Mapping[tuple[str, str], Counter[tuple[str, str]]]:
     """Read how often people preferred one system to another, by language pair and segment."""
     found: dict[tuple[str, str], Counter[tuple[str, str]]] = defaultdict(Counter)
     if not corpus.value:
-        with gzip.open(SHARED / "data" / f"{corpus.file}.pairs.tsv.gz", "rt", encoding="utf-8") as file:
+        with gzip.open(shared_file(f"{corpus.file}.pairs.tsv.gz"), "rt", encoding="utf-8") as file:
             head = next(file).rstrip("\n").split("\t")
             for line in file:
                 row = dict(zip(head, line.rstrip("\n").split("\t"), strict=True))
@@ -150,11 +144,11 @@ def read(name: str, texts: Texts, chance: random.Random) -> Iterator[Group]:
     wins = preferences(corpus)
     spans: dict[tuple[str, str, str], dict[str, Any]] = {}
     if (SHARED / "data" / f"{corpus.file}.spans.jsonl.gz").is_file():
-        for record in lines(f"{corpus.file}.spans"):
+        for record in shared_records(f"{corpus.file}.spans"):
             for each in record["candidates"]:
                 spans[record["lp"], str(record["seg_id"]), each["system"]] = each
     by_pair = defaultdict(list)
-    for record in lines(corpus.file):
+    for record in shared_records(corpus.file):
         if corpus.value or wins[record["lp"], str(record["seg_id"])]:
             by_pair[record["lp"]].append(record)
     for lp, records in sorted(by_pair.items()):
