@@ -62,7 +62,7 @@ def test_everything_registered_is_in_the_reference(reference):
     [
         ("quality.py --features bleu1-4", "wmt12"),
         further("leaderboard.py", "wmt12"),
-        further("marked_errors.py", "mqm21.spans"),
+        further("marked_errors.py", "mqm21.spans.jsonl.gz"),
         further("system_accuracy.py", "wmt12-rr"),
         further("consensus.py --work work", "wmt12"),
         further("consensus.py --crowds --corpora wmt13 wmt14", "wmt13"),
