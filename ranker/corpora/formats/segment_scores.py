@@ -9,7 +9,8 @@ of its system.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -28,8 +29,12 @@ from ranker.errors import DataError, counted, log_note, nearest
 from ranker.files import display_name, read_text, sha256
 
 _KEYS = ("lp", "seg_id", "system")
-_TEXTS = ("mt", "hypothesis")
-"""Names of the translation in the output of COMET and MetricX."""
+_TEXTS = ("mt", "hypothesis", "hyp", "translation", "candidate", "text")
+_SOURCES = ("src", "source")
+_NUMBERS = re.compile(
+    r"(?:seg(?:ment)?|sent(?:ence)?|line|row)[ _-]?(?:id|index|idx|number|no|nr)?|id|index|idx|unnamed: 0"
+)
+"""Names of columns and keys that number segments, besides ``seg_id``."""
 _SCORES = ("score", "COMET", "prediction")
 """Names of scores besides the metric's own: general, COMET, MetricX."""
 _FORMS = "expected lines with a system and a score, lines with a score, columns lp, seg_id, system, score, or JSON"
@@ -44,6 +49,8 @@ class Row(NamedTuple):
     seg_id: str | None = None
     system: str | None = None
     text: str | None = None
+    source: str | None = None
+    number: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,13 +138,18 @@ class SegmentScores:
             log_note(f"{what} ({where}): not used", self.file)
 
     def _check_texts(self, dataset: Dataset, candidate: Int64Array) -> None:
-        """Refuse scores of texts that differ from the translations of the data set."""
+        """Refuse scores of texts that differ from the translations or the sources of the data set."""
         texts = dataset.candidates["text"].to_numpy(object)
+        sources = dataset.sources["text"].to_numpy(object)[dataset.candidate_source]
         for row, place in zip(self.rows, candidate.tolist(), strict=True):
-            if row.text is not None and place >= 0 and row.text.split() != texts[place].split():
-                where = source_place(dataset, int(dataset.candidate_source[place]))
-                what = f"belongs to the translation {shown(row.text)}, but {where} has {shown(texts[place])}"
-                raise self.error(f"{what}: expected scores of the same translations in the same order", row)
+            if place < 0:
+                continue
+            pairs = [("translation", row.text, texts[place]), ("source", row.source, sources[place] or row.source)]
+            for name, given, own in pairs:
+                if given is not None and given.split() != own.split():
+                    where = source_place(dataset, int(dataset.candidate_source[place]))
+                    what = f"belongs to the {name} {shown(given)}, but {where} has {shown(own)}"
+                    raise self.error(f"{what}: expected scores of the same {name}s in the same order", row)
 
     def _systems(self, dataset: Dataset) -> list[str | None]:
         """Return each row's system by its name in the data set, None for systems that the data set lacks."""
@@ -179,6 +191,7 @@ class SegmentScores:
         by_id: dict[str, list[int]] = {}
         for place, seg_id in enumerate(ids):
             by_id.setdefault(seg_id, []).append(place)
+        self._check_first(by_id)
         indices = []
         for row in self.rows:
             assert row.seg_id is not None
@@ -194,6 +207,15 @@ class SegmentScores:
             else:
                 indices.append(places[0])
         return np.array(indices, dtype=np.int64)
+
+    def _check_first(self, ids: Iterable[str]) -> None:
+        """Refuse segments that are numbered from 0 where those of the data set are numbered from 1, and the reverse."""
+        own, given = (
+            {int(one) for one in some if one.isdecimal()} for some in (ids, (row.seg_id or "" for row in self.rows))
+        )
+        if own and given and {min(own), min(given)} == {0, 1} and max(own) - max(given) == min(own) - min(given):
+            what = f"segments are numbered from {min(given)} to {max(given)} here, but from {min(own)} in the data set"
+            raise self.error(f"{what}: expected the same seg_ids; number both alike", self.rows[0])
 
     def _counted(self, dataset: Dataset, system: list[str], wanted: Sequence[str]) -> Int64Array:
         """Match scores without segment ids to sources in order, and return the source of each row."""
@@ -244,7 +266,7 @@ def _parse(text: str, file: str, name: str) -> list[Row]:
         lines = text.removesuffix("\n").split("\n")
         delimiter: Delimiter = "\t" if "\t" in lines[0] else ";" if ";" in lines[0] and "," not in lines[0] else ","
         quoted = delimiter != "\t"
-        header = _header(next(table_rows(text, file, delimiter, quoted=quoted))[1], name)
+        header = _header(next(table_rows(text, file, delimiter, quoted=quoted))[1], name, file)
         if header is not None:
             rows = list(_from_table(parse_table(text, file, delimiter, quoted=quoted), header))
         elif (numbers := _lines_of_scores(lines, file)) is not None:
@@ -269,7 +291,21 @@ def _parse(text: str, file: str, name: str) -> list[Row]:
             row = rows[has.index(False)]
             what = f"{key} is missing here but not elsewhere; expected it in all rows or none"
             raise _error(what, file, row)
+    _check_order(rows, file)
     return rows
+
+
+def _check_order(rows: Sequence[Row], file: str) -> None:
+    """Refuse rows without ``seg_id`` that are not in the order of another number that they have."""
+    before: dict[tuple[str | None, str | None], int] = {}
+    numbered = [(row, int(row.number)) for row in rows if row.seg_id is None and (row.number or "").isdecimal()]
+    first = min((number for _, number in numbered), default=0)
+    for row, number in numbered:
+        # the segments of each document may be numbered from the first
+        if first < number < before.get((row.system, row.lp), number):
+            what = f"number {number} follows a greater one of the same system, so rows are not in the order of segments"
+            raise _error(f"{what}: call the column or key of numbers seg_id, or sort the rows", file, row)
+        before[row.system, row.lp] = number
 
 
 def _lines_of_scores(lines: list[str], file: str) -> list[Row] | None:
@@ -286,18 +322,34 @@ def _value(text: str, file: str, line: int) -> float:
     return math.nan if score is None else score
 
 
-def _header(fields: list[str], name: str) -> dict[str, int] | None:
+def _header(fields: list[str], name: str, file: str) -> dict[str, int] | None:
     """Return the column indices by name if `fields` are a header, else None."""
     known = {field.strip(): place for place, field in enumerate(fields)}
-    score = next((column for column in (name, *_SCORES) if column in known), None)
+    score = _score_key(known, name, file, 1)
     if score is None:
         return None
-    return {"score": known[score], **{key: known[key] for key in _KEYS if key in known}}
+    others = {"text": _TEXTS, "source": _SOURCES, "number": [key for key in known if _NUMBERS.fullmatch(key.lower())]}
+    found = {as_: next((key for key in keys if key in known), None) for as_, keys in others.items()}
+    return {
+        "score": known[score],
+        **{key: known[key] for key in _KEYS if key in known},
+        **{as_: known[key] for as_, key in found.items() if key is not None},
+    }
+
+
+def _score_key(keys: Iterable[str], name: str, file: str, line: int) -> str | None:
+    """Return the column or key that holds the score of the metric `name`, None if there is none."""
+    own = [key for key in keys if key.lower() == name.lower()]
+    found = own or [key for key in _SCORES if key in keys]
+    if len(found) > 1 and name not in found:
+        what = f"the score may be {' or '.join(map(shown, found))}: remove one, or call one {shown(name)}"
+        raise DataError(what, file=file, line=line)
+    return name if name in found else next(iter(found), None)
 
 
 def _from_table(table: Columns, header: Mapping[str, int]) -> Iterator[Row]:
     cells = {key: table.values[place].to_pylist() for key, place in header.items()}
-    keys = [key for key in _KEYS if key in cells]
+    keys = [key for key in cells if key != "score"]
     for at, line in enumerate(table.lines.tolist()):
         score = _value((cells["score"][at] or "").strip(), table.file, line)
         yield Row(score, line, **{key: cells[key][at] or None for key in keys})
@@ -318,11 +370,14 @@ def _from_json(text: str, file: str, name: str) -> Iterator[Row]:
 
 def _json_row(reader: RecordReader, value: object, path: str, name: str) -> Row:
     fields = reader.mapping(value, path)
-    key = next((key for key in (name, *_SCORES) if key in fields), None)
+    key = _score_key(fields, name, reader.file, reader.line)
     if key is None:
         wanted = ", ".join(dict.fromkeys(("score", "COMET", "prediction", name)))
         reader.fail(path, f"a score under one of the keys {wanted}", sorted(fields))
     score = math.nan if fields[key] is None else reader.number(fields[key], f"{path}.{key}")
     keys = {place: reader.optional_text(fields, place, f"{path}.{place}") for place in _KEYS}
-    text = next((fields[key] for key in _TEXTS if isinstance(fields.get(key), str)), None)
-    return Row(score, reader.line, **keys, text=text)
+    text, source = (
+        next((fields[key] for key in some if isinstance(fields.get(key), str)), None) for some in (_TEXTS, _SOURCES)
+    )
+    number = next((str(value) for key, value in fields.items() if _NUMBERS.fullmatch(key.lower())), None)
+    return Row(score, reader.line, **keys, text=text, source=source, number=number)

@@ -215,3 +215,23 @@ def test_scores_of_something_else_come_in_order(read: Write) -> None:
         scores.in_order(1000, "the hypotheses of x")
     with pytest.raises(DataError, match=r"s.txt:2: the score is missing, expected a number"):
         read("s.txt", "1\nNone\n").in_order(2, "the hypotheses of x")
+
+
+@pytest.mark.parametrize(("own", "given"), [(1, 0), (0, 1)])
+def test_segments_numbered_from_another_number_are_refused(own: int, given: int, read: Write) -> None:
+    records = [Record(f"s {at}", [], [Candidate("A", "x")], seg_id=str(at)) for at in range(own, own + 3)]
+    scores = read("a.csv", "seg_id,system,score\n" + "".join(f"{at},A,{at}\n" for at in range(given, given + 3)))
+    with pytest.raises(DataError) as raised:
+        scores.of_candidates(assemble(records, "data"))
+    what = f"segments are numbered from {given} to {given + 2} here, but from {own} in the data set"
+    assert raised.value.what == f"{what}: expected the same seg_ids; number both alike"
+
+
+def test_segments_may_be_numbered_in_each_document(read: Write) -> None:
+    scores = read("a.csv", "doc_id,segment_id,system,score\n9,1,A,1\n3,1,A,2\n3,2,A,3\n")
+    assert by_system(data := translated(), scores.of_candidates(data))["A"] == [1.0, 2.0, 3.0]
+
+
+def test_the_score_is_that_of_the_metric_whatever_the_case(read: Write) -> None:
+    scores = read("a.csv", "system,score,MINE\nA,80,1\nA,60,2\nA,70,3\n")
+    assert by_system(data := translated(), scores.of_candidates(data))["A"] == [1.0, 2.0, 3.0]
