@@ -102,6 +102,8 @@ _LANGUAGES = {
 LANGUAGE_KEYS = frozenset(_LANGUAGES)
 """Names of columns and keys that hold the source language, the target language or both, besides ``lp``."""
 _ALIASES = {**dict.fromkeys(SOURCE, "source"), "ref": "reference", **dict.fromkeys(HYPOTHESIS, "text"), **_LANGUAGES}
+SPELLINGS = frozenset((*TEXT_COLUMNS, "reference", *_ALIASES))
+"""Names of columns that are not judgements, in lower case, besides numbered references."""
 _BOUNDARY = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -113,6 +115,17 @@ def canonical(name: str) -> str:
     if numbered:
         return f"reference{int(numbered[1])}"
     return _ALIASES.get(lower, lower if lower in (*TEXT_COLUMNS, "reference") else plain)
+
+
+def is_header_cell(cell: object) -> bool:
+    """True if a cell is the name of a column that is not a judgement."""
+    return isinstance(cell, str) and cell.strip().lower() in SPELLINGS
+
+
+def is_header(cells: Iterable[object], header: Iterable[str]) -> bool:
+    """True if `cells` are the names of `header`, in any order, case and spelling."""
+    row, names = (sorted(canonical(str(name).strip("\ufeff")).lower() for name in some) for some in (cells, header))
+    return row == names
 
 
 def reference_columns(columns: list[str]) -> list[str]:
@@ -170,6 +183,11 @@ def not_read(names: list[str]) -> str:
     """Return a note that lists columns or keys that were ignored because they hold text."""
     listed = ", ".join(f"{name[:27]}..." if len(name) > 30 else name for name in names[:8])
     return f"ignored, because not judgements: {listed}{', ...' if len(names) > 8 else ''}"
+
+
+def words_of(name: str) -> frozenset[str]:
+    """Return the words of a name, in lower case and without trailing digits."""
+    return frozenset(_words(name))
 
 
 def _counts_or_measures(name: str) -> bool:

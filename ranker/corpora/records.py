@@ -30,7 +30,7 @@ from ranker.files import printable
 
 LARGEST = 1e15
 """Largest absolute value of a judgement, or of another program's score, that is read."""
-_INVISIBLE = r"[\x{ad}\x{200b}\x{200e}\x{200f}\x{2060}\x{feff}]"
+_INVISIBLE = r"[\p{Cf}\x{34f}\x{115f}\x{1160}\x{3164}\x{fe00}-\x{fe0f}]"
 
 
 def shown(value: object) -> str:
@@ -375,10 +375,12 @@ def _check_alike(arrays: Mapping[str, Mapping[str, Any]], file: str, lines: Sequ
         distinct = distinct.filter(pc.not_equal(distinct, ""))
         if len(distinct) < 2:
             continue
-        form = pc.utf8_normalize(pc.replace_substring_regex(distinct, _INVISIBLE, ""), "NFC")
+        form = pc.replace_substring_regex(distinct, _INVISIBLE, "")
+        form = pc.utf8_normalize(form, "NFKC" if column == "seg_id" else "NFC")
         form = pc.utf8_trim_whitespace(pc.replace_substring_regex(form, r"[ \t\p{Z}]+", " "))
         if column == "seg_id":
-            form = pc.replace_substring_regex(form, r"(\x00) *0*([0-9]+)(\.0*)?$", r"\1\2")
+            form = pc.replace_substring_regex(form, r"(\x00 ?|[:#/_ -])0+([0-9])", r"\1\2")
+            form = pc.replace_substring_regex(form, r"(\x00) *([0-9]+)(\.0*)?$", r"\1\2")
         for at in np.flatnonzero(form.to_pandas().duplicated())[:1].tolist():
             first = pc.index(form, form[at]).as_py()
             row = int(rows[pc.index(text, distinct[at]).as_py()])
@@ -422,3 +424,8 @@ def duplicate_system_error(system: str, file: str | None, line: int | None, hint
     """Return the error about two outputs of one system for one source."""
     what = f"system {shown(system)} is listed twice for one source; rename or remove one of them{hint}"
     return DataError(what, file=file, line=line)
+
+
+def repeated_header_error(file: str, line: int) -> DataError:
+    """Return the error about a row or record that has the names of the columns or keys."""
+    return DataError("the names of the columns are repeated here: remove this line", file=file, line=line)

@@ -57,6 +57,15 @@ def read(path: Path, records: list[dict[str, Any]]) -> Dataset:
         ),
         ([{"seg_id": "1"}, {"seg_id": "01"}], "seg_ids '1' and '01' look the same: write both alike, or rename one"),
         ([{"seg_id": "1"}, {"seg_id": "1.0"}], "seg_ids '1' and '1.0' look the same: write both alike, or rename one"),
+        ([{"seg_id": "１"}, {"seg_id": "1"}], "seg_ids '１' and '1' look the same: write both alike, or rename one"),
+        (
+            [{"seg_id": "d1:01"}, {"seg_id": "d1:1"}],
+            "seg_ids 'd1:01' and 'd1:1' look the same: write both alike, or rename one",
+        ),
+        (
+            [{"system": "A"}, {"system": "\u202aA\u200d"}],
+            "systems 'A' and '\\u202aA\\u200d' look the same: write both alike, or rename one",
+        ),
         ([{"doc": "d"}, {"doc": "d "}], "docs 'd' and 'd ' look the same: write both alike, or rename one"),
         (
             [{"lp": "de-en", "src_lang": "fr", "tgt_lang": "en"}],
@@ -75,27 +84,69 @@ def test_numbers_of_segments_of_several_language_pairs_and_other_names_are_none(
     read(tmp_path / "y.csv", rows({"seg_id": "a1", "system": "A"}, {"seg_id": "a01", "system": "a"}))
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv"])
-def test_a_header_in_the_middle_is_refused(tmp_path, ending):
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "frame", "records"])
+@pytest.mark.parametrize(
+    "header",
+    [
+        [*ROW],
+        ["\ufeffsource", "reference", "system", "text"],
+        ["Source ", "Reference", "System", "Text"],
+        ["src", "ref", "system", "mt"],
+        ["reference", "source", "text", "system"],
+    ],
+)
+def test_a_header_in_the_middle_is_refused(tmp_path, ending, header):
     with pytest.raises(DataError) as error:
-        read(tmp_path / f"x.{ending}", [ROW, {key: key for key in ROW}, ROW])
-    assert (error.value.line, error.value.what) == (3, "the first line is repeated here: remove this line")
+        read(tmp_path / f"x.{ending}", [ROW, dict(zip(ROW, header, strict=True)), {**ROW, "source": "x"}])
+    assert error.value.what == "the names of the columns are repeated here: remove this line"
+    assert error.value.line == {"csv": 3, "tsv": 3, "jsonl": 2}.get(ending)
+
+
+def test_the_header_of_a_wide_table_in_the_middle_is_refused(tmp_path):
+    row = {"source": "s", "atlas": "a", "birch": "b"}
+    with pytest.raises(DataError, match="the names of the columns are repeated here"):
+        read(tmp_path / "x.csv", [row, {key: key for key in row}])
+    read(tmp_path / "y.jsonl", rows({"source": "source", "text": "text", "reference": "reference"}))
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_a_quote_that_swallows_rows_is_noted(tmp_path, caplog, end):
+@pytest.mark.parametrize(
+    ("swallowing", "ends"),
+    [
+        ('s,r,A,"t1\ns,r,A,t2\ns,r,A,t3"', 2),
+        ('s,"r,A,t1\ns,r 3",A,t2', 1),
+        ('"s,r,A,t1\ns,r,A,t2\ns",r,A,t', 2),
+        ('s,r,A,"t1\ns,r,A,t2\n",r,A,t', None),
+        ('s,r,A,"One line, and\nanother"', 0),
+        ('s,r,A,"a\n\nb"', 0),
+    ],
+)
+def test_a_quote_that_swallows_rows_is_noted(tmp_path, caplog, end, swallowing, ends):
     path = tmp_path / "x.csv"
-    text = "source,reference,system,text\n" + "".join(
-        f's{at},r{at},A,{quoted}\n' for at, quoted in enumerate(['t0', '"t1', 't2', 't3"', 't4']))  # fmt: skip
-    path.write_bytes(text.replace("\n", end).encode())
-    assert len(read_dataset(path)) == 3
-    assert caplog.messages == [
-        f"ranker: note: {path}:3: a cell of this row holds 2 lines that look like rows: is a quote left open?"
-    ]
-    caplog.clear()
-    path.write_text('source,reference,system,text\ns,r,A,"One line, and\nanother"\nt,r,A,"a\n\nb"\n', encoding="utf-8")
-    read_dataset(path)
-    assert not caplog.messages
+    path.write_bytes(f"source,reference,system,text\nz,r,A,t0\n{swallowing}\n".replace("\n", end).encode())
+    if ends is None:
+        with pytest.raises(DataError, match="expected 4 fields as in the first line, found 7"):
+            read_dataset(path)
+        return
+    assert len(read_dataset(path)) == 2
+    what = f"a cell of this row holds the ends of {ends} row{'s' * (ends > 1)}: is a quote left open?"
+    assert caplog.messages == ([f"ranker: note: {path}:3: {what}"] if ends else [])
+
+
+@pytest.mark.parametrize(
+    ("cell", "noted"), [('"he said ""yes"""', True), ('""', False), ('"yes"', False), ('say "yes"', False)]
+)
+@pytest.mark.parametrize(
+    "before", ["source\tsystem\ttext\nt\tA\tx\n", "system\tdoc\tseg_id\trater\tsource\ttarget\tcategory\tseverity\n"]
+)
+def test_quotes_of_spreadsheets_in_tsv_are_noted(tmp_path, caplog, before, cell, noted):
+    path = tmp_path / "x.tsv"
+    row = f"s\tA\t{cell}" if before.startswith("source") else f"A\td\t1\tr\ts\t{cell}\tAccuracy\tMinor"
+    path.write_text(f"{before}{row}\n", encoding="utf-8")
+    assert read_dataset(path).candidates["text"].tolist()[-1] == cell
+    what = "this line has a cell quoted as in CSV, and TSV is read without quoting: if the quotes are no part of the"
+    place = f"{path}:{before.count(chr(10)) + 1}"
+    assert caplog.messages == [f"ranker: note: {place}: {what} text, save the file without them, or as CSV"] * noted
 
 
 def notes(dataset: Dataset) -> list[str]:

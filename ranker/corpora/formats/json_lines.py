@@ -46,6 +46,7 @@ from ranker.corpora.records import (
     duplicate_system_error,
     is_one_system,
     one_system_note,
+    repeated_header_error,
     shown,
 )
 from ranker.errors import DataError, counted, log_note, nearest
@@ -88,6 +89,8 @@ def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line
             repeated.extend(_repeated(record, before))
             rows.are_all = False
         else:
+            if names.is_header_cell(fields[candidates]) and names.is_header(fields.values(), fields):
+                raise repeated_header_error(file, line)
             record = _source_record(reader, _as_table_row(reader, fields), source)
             records.extend(rows.add(record, reader, fields, candidates))
     records = rows.by_system(records)

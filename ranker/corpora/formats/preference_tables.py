@@ -31,7 +31,7 @@ import pyarrow.compute as pc
 
 from ranker.corpora import column_names as names
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats.tables import Columns, interleaved, long_table, texts_of
+from ranker.corpora.formats.tables import Columns, holds_text, interleaved, long_table, texts_of
 from ranker.corpora.records import asked_in, joined_texts, shown
 from ranker.corpora.schema import TEXT, table
 from ranker.errors import DataError, counted, log_note, nearest
@@ -46,6 +46,12 @@ _ONE_HOT = re.compile(rf"(?:{'|'.join(_VERDICTS)})_(?:(?:{'|'.join(_TEXTS)}|syst
 _A, _B = (re.compile(rf"(({'|'.join(_TEXTS)}|system|model)[ _]?)?[{side}]") for side in ("a1", "b2"))
 _SIDES = {"left": ">", "right": "<", ">": ">", "<": "<", "": "-", "-": "-"}
 _TIE = re.compile(r"(tied?|draw|equal|same|neither|=|both[ _]?(good|bad))( ?\(both[ _]?(good|bad)\))?")
+_WON = re.compile(r"win|wins|won|los[se]|lost|loses")
+_OF_VOTES = frozenset(["better", "choice", "chosen", "preference", "preferred", "verdict", "vote", "winner"])
+_OF_RESULTS = frozenset(["best", "label", "labels", "outcome", "result"])
+_TWO_SIDES = re.compile(
+    r"(.*?)[ _-]?(?:a \1[ _-]?b|0 \1[ _-]?1|1 \1[ _-]?2|left \1[ _-]?right)|left[ _-]?(.*) right[ _-]?\2"
+)
 _ONE, _ZERO = {"1", "1.0", "true"}, {"0", "0.0", "false", ""}
 _EXPECTED = "a, b, tie, 1, 2, both bad, or the name of one of the two systems"
 
@@ -109,6 +115,30 @@ def check_spelling(table: Columns) -> None:
         if meant and column.strip().lower() not in known:
             how = f"rename it, or, to name the columns of systems, {names.BY_OPTION}"
             raise DataError(f"column {shown(column)} is unknown{meant}: {how}", file=table.file, line=table.header_line)
+
+
+def refuse_votes(table: Columns, systems: Sequence[str]) -> None:
+    """Refuse to read `systems` as columns of outputs where another column says which of them is better."""
+    sided = _TWO_SIDES.fullmatch(" ".join(systems).lower()) if len(systems) == 2 else None
+    unknown = names.kinds_of([*map(names.canonical, table.header)])
+    for column, values in zip(table.header, table.values, strict=True):
+        words = names.words_of(column)
+        if column.strip() not in unknown or not words & (_OF_VOTES | _OF_RESULTS):
+            continue
+        cells = {str(cell).strip().lower() for cell in values.unique().to_pylist() if cell not in (None, "")}
+        numbers, known = not holds_text(values), {name.strip().lower() for name in table.header}
+        if words & _OF_VOTES:
+            votes = numbers or column.strip().lower() in _VERDICTS or all(len(cell) <= 20 for cell in cells)
+        else:
+            votes = (
+                bool(sided)
+                if numbers
+                else all(_relation(cell) or _WON.fullmatch(cell) or cell in known for cell in cells)
+            )
+        if cells and votes:
+            what = f"column {shown(column)} seems to say which of two outputs or systems is better; expected columns"
+            advice = f"text_a and text_b, or model_a and model_b, and preferred: rename them, or {names.BY_OPTION}"
+            raise DataError(f"{what} {advice}", file=table.file, line=table.header_line)
 
 
 def read_preferences(given: Columns, name: str) -> Dataset:
@@ -245,6 +275,8 @@ def _relations(read: dict[str, pa.ChunkedArray], column: str, given: Columns) ->
 
 
 def _relation(verdict: str) -> str | None:
+    # tables with missing numbers write whole ones as 1.0
+    verdict = re.sub(r"(?<=^[12])\.0$", "", verdict)
     if _TIE.fullmatch(verdict):
         return "="
     return _SIDES.get(verdict) or (">" if _A.fullmatch(verdict) else "<" if _B.fullmatch(verdict) else None)

@@ -22,8 +22,15 @@ from ranker.corpora import column_names as names
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.annotation_exports import is_flat_export, without_bookkeeping
 from ranker.corpora.formats.json_lines import CANDIDATES, has_errors
-from ranker.corpora.formats.preference_tables import check_spelling, preference_roles, read_preferences
-from ranker.corpora.formats.tables import Columns, holds_text, interleaved, long_table, texts_of
+from ranker.corpora.formats.preference_tables import check_spelling, preference_roles, read_preferences, refuse_votes
+from ranker.corpora.formats.tables import (
+    Columns,
+    holds_text,
+    interleaved,
+    long_table,
+    refuse_repeated_header,
+    texts_of,
+)
 from ranker.corpora.records import shown
 from ranker.errors import DataError, log_note, nearest
 
@@ -33,6 +40,7 @@ def table_dataset(table: Columns, name: str, systems: Sequence[str] = ()) -> tup
 
     `systems` are the columns of the systems of a table with one row per source.
     """
+    refuse_repeated_header(table)
     if is_flat_export(table.header):
         table = without_bookkeeping(table)
     if not systems and "text" not in map(names.canonical, table.header):
@@ -102,6 +110,8 @@ def _column(cells: list[Any]) -> pa.ChunkedArray:
 def _columns_of_systems(table: Columns) -> list[str]:
     """Return the names of text columns that seem to hold the outputs of systems, if several do, and log a note."""
     columns = [*map(names.canonical, table.header)]
+    if "system" in columns:
+        return []
     unknown = {*names.kinds_of(columns)}
     systems = [
         header
@@ -110,6 +120,12 @@ def _columns_of_systems(table: Columns) -> list[str]:
     ]
     if len(systems) < 2 or not ("source" in columns or names.reference_columns(columns)):
         return []
+    refuse_votes(table, systems)
+    if target := next(
+        (column for column in systems if column.strip().lower() in ("target", "tgt", "trg", "gold")), None
+    ):
+        what = f"column {shown(target)} may hold references or translations: call it reference or text, or"
+        raise DataError(f"{what} {names.BY_OPTION}", file=table.file, line=table.header_line)
     listed = ", ".join(systems[:8]) + (", ..." if len(systems) > 8 else "")
     log_note(f"read as the outputs of systems: {listed}; if not, {names.BY_OPTION}", table.file)
     return systems

@@ -18,6 +18,7 @@ import csv
 import io
 import itertools
 import math
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -45,6 +46,7 @@ from ranker.corpora.records import (
     is_one_system,
     joined_texts,
     one_system_note,
+    repeated_header_error,
     shown,
 )
 from ranker.corpora.schema import TEXT
@@ -58,6 +60,7 @@ _EXPECTED = "text (or mt, hyp, hypothesis), and source (or src) or reference (or
 MISSING = "(pandas reads NA, None and null as missing: read the file with keep_default_na=False)"
 """Advice about texts that are missing in memory."""
 _ONLY_JUDGES = " (only rows by different judges with the same text may do so; distinguish equal sources by seg_id)"
+_QUOTED = re.compile(r'(?:^|\t)("(?:[^"\t\n]|"")*")(?=\t|$)', re.MULTILINE)
 _CHUNK = 50_000  # rows of a CSV file that are Python objects at a time
 
 
@@ -78,7 +81,7 @@ class Columns:
 
 def table_rows(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> Iterator[tuple[int, list[str]]]:
     """Yield the line and fields of each row of CSV (if `quoted`) or TSV; all rows must have the same length."""
-    rows = _csv_rows(text, file, delimiter) if quoted else _tsv_rows(with_line_feeds(text), delimiter)
+    rows = _csv_rows(text, file, delimiter) if quoted else _tsv_rows(with_line_feeds(text), file, delimiter)
     size = 0
     for line, row in rows:
         if not row:
@@ -91,9 +94,13 @@ def table_rows(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> I
         yield line, row
 
 
-def _tsv_rows(text: str, delimiter: Delimiter) -> Iterator[tuple[int, list[str]]]:
+def _tsv_rows(text: str, file: str, delimiter: Delimiter) -> Iterator[tuple[int, list[str]]]:
     for number, line in enumerate(text.split("\n"), 1):
         yield number, line.split(delimiter) if line else []
+    if first := next((cell for cell in _QUOTED.finditer(text) if '""' in cell[1][1:-1]), None):
+        what = "this line has a cell quoted as in CSV, and TSV is read without quoting"
+        advice = "if the quotes are no part of the text, save the file without them, or as CSV"
+        log_note(f"{file}:{text.count(chr(10), 0, first.start(1)) + 1}: {what}: {advice}")
 
 
 def _csv_rows(text: str, file: str, delimiter: Delimiter) -> Iterator[tuple[int, list[str]]]:
@@ -127,14 +134,12 @@ def parse_table(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> 
     chunks: list[list[pa.Array]] = []
     while part := list(itertools.islice(numbered, _CHUNK)):
         lines.append(np.fromiter((line for line, _ in part), dtype=np.int64, count=len(part)))
-        if again := next((line for line, row in part if row == header), None):
-            raise DataError("the first line is repeated here: remove this line", file=file, line=again)
         if quoted and swallowed is None:
             swallowed = next(((line, rows) for line, row in part if (rows := _rows_in(row, delimiter))), None)
         cells = (pa.array(column, pa.large_string()) for column in zip(*(row for _, row in part), strict=True))
         chunks.append([_unless_empty(column, values) for column, values in zip(columns, cells, strict=True)])
     if swallowed:
-        what = f"a cell of this row holds {counted(swallowed[1], 'line')} that look like rows: is a quote left open?"
+        what = f"a cell of this row holds the ends of {counted(swallowed[1], 'row')}: is a quote left open?"
         log_note(f"{file}:{swallowed[0]}: {what}")
     values = [pa.chunked_array([chunk[at] for chunk in chunks], pa.large_string()) for at in range(len(columns))]
     if quoted:
@@ -150,18 +155,35 @@ def parse_table(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> 
 
 
 def _rows_in(row: list[str], delimiter: Delimiter) -> int:
-    """Count the lines after the first in a cell of `row` if all of them look like rows of a table; else return 0."""
+    """Count the ends of rows in a cell of `row` if its lines look like rows of a table; else return 0.
+
+    A quote that is left open ends where another begins, in the same column of a later row, so that the first and the
+    last line have the delimiters of one row. In prose they are followed by spaces.
+    """
     for cell in row:
-        if "\n" in cell:
-            begins = [line.count(delimiter) == len(row) - 1 for line in cell.rstrip().split("\n")[1:]]
-            if len(row) > 2 and begins and all(begins):
-                return len(begins)
+        if "\n" in cell and f"{delimiter} " not in cell:
+            first, *whole, last = (line.count(delimiter) for line in cell.split("\n"))
+            if {first + last, *whole} == {len(row) - 1} and (len(row) > 2 or (whole and len(row) > 1)):
+                return len(whole) + 1
     return 0
 
 
 def _unless_empty(column: str, values: pa.Array) -> pa.Array:
     """Replace empty cells by null, except in text columns."""
     return values if column in ("source", "text") else pc.if_else(pc.equal(values, ""), None, values)
+
+
+def refuse_repeated_header(table: Columns) -> None:
+    """Refuse a table in which a later row has the names of the columns."""
+    first = table.values[0] if table.values else pa.chunked_array([[]])
+    first = first.cast(first.type.value_type) if pa.types.is_dictionary(first.type) else first
+    if not (pa.types.is_string(first.type) or pa.types.is_large_string(first.type)):
+        return
+    spelled = pa.array([*names.SPELLINGS, *(name.strip().lower() for name in table.header)], pa.large_string())
+    cells = pc.utf8_lower(pc.utf8_trim(first.cast(pa.large_string()), " \t\ufeff"))
+    for row in pc.indices_nonzero(pc.is_in(cells, spelled)).to_pylist():
+        if names.is_header((values[row].as_py() for values in table.values), table.header):
+            raise repeated_header_error(table.file, int(table.lines[row]))
 
 
 def long_table(table: Columns, *, comparable: bool = False) -> LongTable:

@@ -332,6 +332,69 @@ def test_what_has_two_models_is_no_table_of_systems(ending, columns, message, tm
     assert (error.value.what, error.value.file) == (message, str(path))
 
 
+TWO = {"source": ["x", "y", "z"], "out1": ["a b", "c d", "e f"], "out2": ["g h", "i j", "k l"]}
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "frame"])
+@pytest.mark.parametrize(
+    ("columns", "column"),
+    [
+        ({"better_response_id": [0, 1, 0]}, "better_response_id"),
+        ({"choice": ["A", "B", "A is better"]}, "choice"),
+        ({"label": [1, 2, 1]}, "label"),
+        ({"best": ["out1", "out2", "tie"]}, "best"),
+        ({"result": ["win", "loss", "tie"]}, "result"),
+        ({"Winner": ["a rather long comment on why the first output is preferred", "b", "a"]}, "Winner"),
+        ({"human vote": ["left", None, "right"]}, "human vote"),
+    ],
+    ids=["number", "choice", "label", "best", "result", "winner", "vote"],
+)
+def test_a_vote_is_no_output_of_a_system(ending, columns, column, tmp_path):
+    path = tmp_path / f"votes.{ending}"
+    frame = pd.DataFrame({**TWO, **columns})
+    frame.to_csv(path, index=False) if ending == "csv" else frame.to_json(path, orient="records", lines=True)
+    with pytest.raises(DataError) as error:
+        from_frame(frame) if ending == "frame" else read_dataset(path)
+    what = (
+        f"column {column!r} seems to say which of two outputs or systems is better; expected columns text_a and text_b"
+    )
+    assert error.value.what.startswith(what)
+
+
+@pytest.mark.parametrize("column", ["best", "result", "label", "choice"])
+def test_systems_may_be_called_as_votes_are(column):
+    texts = ["a sentence that was translated", "another of these sentences", "the last of these sentences"]
+    dataset = from_frame(pd.DataFrame({"source": ["x", "y", "z"], "first": texts, column: texts[::-1], "other": texts}))
+    assert (column in {*dataset.candidates["system"]}) == (column != "label")
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (
+            {"source": ["x"], "Target": ["y"], "pred": ["z"]},
+            "column 'Target' may hold references or translations: call it reference or text, or use --systems",
+        ),
+        (
+            {"source": ["x"], "system": ["A"], "rater": ["r"], "target": ["y"], "severity": ["Major"]},
+            "column 'text' is missing; expected at least text (or mt, hyp, hypothesis), and source",
+        ),
+    ],
+)
+def test_what_may_be_no_output_is_not_read_as_one(columns, message):
+    with pytest.raises(DataError) as error:
+        from_frame(pd.DataFrame(columns))
+    assert error.value.what.startswith(message)
+
+
+def test_votes_of_tables_with_missing_numbers_are_read():
+    frame = pd.DataFrame({**THREE, "winner": ["1.0", "", "2.0"]})
+    assert preferred(from_frame(frame), "system") == [
+        ("atlas", ">", "birch"),
+        *((first, sign, second) for (first, _, second), sign in zip(VOTES[1:], "-<", strict=True)),
+    ]
+
+
 def test_empty_cells_of_zeros_and_ones_are_an_unknown_preference():
     frame = pd.DataFrame({**THREE, **{name: [None, *values[1:]] for name, values in ONE_HOT.items()}})
     assert preferred(from_frame(frame), "system") == [("atlas", "-", "birch"), *VOTES[1:]]
