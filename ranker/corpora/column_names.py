@@ -21,17 +21,19 @@ TEXT_COLUMNS = ("lp", "doc", "seg_id", "source", "system", "text", "judge", "is_
 BY_OPTION = "use --systems (in ranker data convert if this command has none)"
 """Form in which a user names the columns of systems."""
 LOWER_IS_BETTER = _table(
-    "rank ranks ranking place placing position error errors err errs mistake mistakes penalty penalties loss "
-    "losses mqm metricx ter hter wer hwer cer cder eed edit edits postedit postedits distance levenshtein cost costs "
-    "price latency time duration seconds perp perplexity ppl nll"
+    "rank ranks ranking place placing position error errors err errs mistake mistakes penalty penalties loss losses "
+    "mqm metricx ter hter wer hwer cer cder eed edit edits postedit postedits distance levenshtein cost costs price "
+    "latency time duration seconds perp perplexity ppl nll bad critical deduction deductions defect defects effort "
+    "hallucination hallucinations incorrect issue issues keystroke keystrokes major minor mistranslation "
+    "mistranslations omission omissions severity toxicity wrong"
 )
 """Lower values are better in a column whose name contains one of these words."""
 METRICS = _table(
-    "beer bertscore bleu bleurt bp chrf cider combine comet cometkiwi consensus ds f1 fuzzy given gtm hamming kendall "
-    "kendall_sqrt length lrscore meteor meteor_parts metricx mismatch ngrams nist nkt nsr paraphrase pef pef_size per "
-    "perp perplexity pet pet_arity pet_flat pet_max_arity pet_size pet_viterbi precision ranker recall ribes rouge "
-    "rouge_l rouge_n rouge_s rouge_su rouge_w sacrebleu semantic spearman spice ter terp terpa ulam wer xcomet "
-    "yisi"
+    "bartscore beer bertscore bleu bleurt bp chrf cider combine comet cometkiwi consensus ds f1 fuzzy gemba given gtm "
+    "hamming kendall kendall_sqrt length lrscore meteor meteor_parts metricx mismatch ngrams nist nkt nsr paraphrase "
+    "pef pef_size per perp perplexity pet pet_arity pet_flat pet_max_arity pet_size pet_viterbi precision ranker "
+    "recall ribes rouge rougel rougelsum rouge_l rouge_n rouge_s rouge_su rouge_w sacrebleu semantic spearman spice "
+    "ter terp terpa ulam wer xcomet yisi"
 )
 """Automatic metrics: the names of this package, ``ranker`` as ``ranker score`` writes it, and others in wide use."""
 METADATA = _table(
@@ -55,30 +57,34 @@ EXPECTED = (
 )
 """Advice about unexpected columns."""
 
-_TURNED_ROUND = _table("reciprocal inverse inverted negated reverse reversed")
+_TURNED_ROUND = _table("free reciprocal inverse inverted negated reverse reversed")
 _NUMBERING = _table("id ids index idx lineno number no nr")
 _NUMBERED = _table("index level line row segment seg sentence sent page year date timestamp unnamed")
 _SIZES = _table("length lengths len size token tokens word words char chars character characters count")
 _SIZED = _table(
-    "n num number of in the src source mt hyp hypothesis ref reference text target tgt output candidate "
+    "seq sequence n num number of in the src source mt hyp hypothesis ref reference text target tgt output candidate "
     "translation sentence segment mean avg total"
 )
 _MADE_BY = _table(
-    "beam beams cost costs duration elapsed epoch gpu latency logit logits loglikelihood logp logprob logprobs ms nll "
-    "price seconds seed seeds temperature throughput time token tokens usd"
+    "beam beams confidence cost costs duration elapsed entropy epoch gpu latency likelihood logit logits "
+    "loglikelihood logp logprob logprobs ms nll price probability pvalue seconds seed seeds surprisal temperature "
+    "throughput time token tokens uncertainty usd variance"
 )
 """Numbers in a column whose name contains one of these words describe the production of an output."""
-_MADE_AS = _table("annotators batch draw iteration judges raters retries run runs sample samples step steps trial")
-"""Numbers in a column whose name ends in one of these words number outputs, or count their judges."""
+_MADE_AS = _table(
+    "annotator annotators batch draw iteration judges rater raters retries run runs sample samples sd std stddev "
+    "stdev step steps trial turn turns user worker"
+)
+"""Numbers in a column whose name ends in one of these words number outputs or judges, or count these."""
 _SAMPLING = re.compile(
-    r"(top|min|typical)_?[pk]|(frequency|presence|repetition|length)_penalty|(.*_)?log_(prob|like).*"
+    r"(top|min|typical)_?[pk]|(frequency|presence|repetition|length)_penalty|(.*_)?log_(prob|like).*|p_val(ue)?s?"
 )
 _EFFORT = _table("edit edits editing pe postedit postedits postediting")
 """Words for a person's effort in editing an output, which is a judgement of it."""
 _COUNTING = _table("n nb num")
 _ALWAYS_METRICS = _table(
-    "beer bertscore bleu bleurt chrf cider comet cometkiwi meteor metricx nist ribes rouge sacrebleu ter terp "
-    "terpa wer xcomet yisi"
+    "bartscore beer bertscore bleu bleurt chrf cider comet cometkiwi gemba meteor metricx nist ribes rouge sacrebleu "
+    "ter terp terpa wer xcomet yisi"
 )
 _REFERENCE = re.compile(r"ref(?:erence)?_?([0-9]{1,4})\Z")
 _LANG = ("lang", "language")
@@ -102,9 +108,10 @@ _LANGUAGES = {
 LANGUAGE_KEYS = frozenset(_LANGUAGES)
 """Names of columns and keys that hold the source language, the target language or both, besides ``lp``."""
 _ALIASES = {**dict.fromkeys(SOURCE, "source"), "ref": "reference", **dict.fromkeys(HYPOTHESIS, "text"), **_LANGUAGES}
+_GRADE = re.compile(r"[-+]?(?:\d{1,3}(?:[.,]\d{3})*(?:[.,]\d+)?|\d+(?:[.,]\d+)?|[.,]\d+) ?(?:%|/ ?\d+)?")
 SPELLINGS = frozenset((*TEXT_COLUMNS, "reference", *_ALIASES))
 """Names of columns that are not judgements, in lower case, besides numbered references."""
-_BOUNDARY = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_BOUNDARY = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z][A-Za-z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def canonical(name: str) -> str:
@@ -177,6 +184,11 @@ def is_other(name: str, known: Iterable[str]) -> bool:
     """True if a column's text can be ignored: its name suggests no judgement and is not similar to a `known` name."""
     words = {word.rstrip("s") for word in _words(name)}
     return not JUDGEMENTS & {*words, *_words(name)} and not nearest(name[:40], known, likeness=0.75)
+
+
+def is_grade(text: object) -> bool:
+    """True if a text is a number in a form that is not read: ``4,5``, ``1.234,5``, ``80%`` or ``4/5``."""
+    return isinstance(text, str) and len(text) < 40 and _GRADE.fullmatch(text.strip()) is not None
 
 
 def not_read(names: list[str]) -> str:

@@ -96,7 +96,7 @@ _CODES = {name: line.split()[0] for line in _LANGUAGES.split("\n") if line for n
 _TWO_LETTER_CODES = frozenset(_CODES.values())
 _CODE = re.compile(r"([A-Za-z]{2,3})((?:[-_][A-Za-z0-9]+)*)\Z")
 _REGION_OR_SCRIPT = re.compile(r"[^-_]+(?:[-_](?:[A-Z]{2}|[0-9]{3}|[A-Z][a-z]{3}))*\Z")
-_SEPARATOR = re.compile(r"\s*(?:->|→|[-_>/|\s])\s*")
+_SEPARATOR = re.compile(r"\s*(?:-+>|→|--|[-\u2010-\u2015\u2212_>/|\s])\s*")
 _UNKNOWN = "?"
 _ANY = "*"
 
@@ -113,7 +113,9 @@ def language_code(name: str) -> str | None:
         return known
     code = _CODE.match(text)
     if code is None or text.lower() == "any":
-        return None
+        # "Simplified Chinese", "Portuguese (Brazil)"
+        named = {_CODES[word] for word in re.findall(r"\w{4,}", text.lower()) if word in _CODES}
+        return named.pop() if len(named) == 1 else None
     language = _CODES.get(code[1].lower(), code[1].lower())
     return language + code[2].replace("-", "_")
 
@@ -164,9 +166,12 @@ def pair_of(source: str | None, target: str | None) -> str | None:
 
 
 def contradict(pair: str | None, other: str | None) -> bool:
-    """True if two language pairs are both fully known and differ in more than their regions."""
-    known = [[side.partition("_")[0] for side in language_pair(name).split("-")] for name in (pair, other) if name]
-    return len(known) == 2 and all(map(names_two_languages, map("-".join, known))) and known[0] != known[1]
+    """True if two language pairs name different languages, whatever their regions, on a side that both know."""
+    known = [[_side(side) for side in language_pair(name).split("-")] for name in (pair, other) if name]
+    if len(known) < 2 or {*map(len, known)} != {2} or None in (*known[0], *known[1]):
+        return False
+    codes = ([str(side).partition("_")[0] for side in sides] for sides in known)
+    return any(first != second and not {first, second} & {_ANY, _UNKNOWN} for first, second in zip(*codes, strict=True))
 
 
 def is_of_pair(pair: str, pattern: str) -> bool:

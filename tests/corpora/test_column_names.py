@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 
+from ranker import from_frame
 from ranker.corpora.column_names import is_metadata, is_reserved, lower_is_better
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.judgements import Kind, human_scores, kinds, resolve_kind
@@ -170,10 +171,14 @@ def test_every_format_gives_the_same_data_set(
 
 def test_names_are_read_by_their_words() -> None:
     lower = (
-        "rank Rank human_rank rank1 mqm_fluency MQMTotal nErrors metricx errors_per_word PER human-ter TER time cost"
+        "rank Rank human_rank rank1 mqm_fluency MQMTotal nErrors metricx errors_per_word PER human-ter TER time cost "
+        "issues minor critical_count segmentMQM bad omissions wrong_terms toxicity keystrokes"
     )
     assert all(map(lower_is_better, lower.split()))
-    higher = "performance terse frank TERse score_per_word Perform marketplace reciprocal_rank fluency score drank"
+    higher = (
+        "performance terse frank TERse score_per_word Perform marketplace reciprocal_rank fluency score drank "
+        "error_free badge major7th"
+    )
     assert not any(map(lower_is_better, higher.split()))
     reserved = (
         "id Index segment_id n_words word_count src_len chrF++ BLEU-4 comet22 wmt22-comet-da sacreBLEU ds.x.y line"
@@ -184,6 +189,7 @@ def test_names_are_read_by_their_words() -> None:
     made = (
         "logprob cumulative_logprob avg_log_prob logProb logLikelihood tokens completion_tokens max_new_tokens seed "
         "temperature latency latency_ms response_time time time_taken duration cost total_cost cost_usd sample run nll "
+        "rater worker turn p_value pvalue likelihood entropy fluency_std uncertainty itemID sentBLEU gemba rougeL "
         "annotators n_annotators top_p topP top_k min_p random_seed frequency_penalty length_penalty num_beams epoch"
     )
     assert [name for name in made.split() if not is_reserved(name)] == []
@@ -218,3 +224,25 @@ def test_what_a_ranker_learnt_from_is_what_auto_means(tmp_path: Path) -> None:
     assert resolve_kind(dataset, "beta", learnt=["beta:lower"]) == "beta:lower"
     known = read_dataset(write(with_columns(alpha=RANKS, mqm=RANKS), tmp_path / "y.csv"))
     assert resolve_kind(known, learnt=["alpha:lower"]) == "mqm"
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "frame"])
+@pytest.mark.parametrize("grade", ["4,5", "80%", "4/5", "1.234,5", " ,5 "])
+def test_numbers_in_another_form_are_not_ignored(ending: str, grade: str, tmp_path: Path) -> None:
+    rows = pd.DataFrame({"source": ["s", "t"], "reference": "r", "system": "A", "text": "x", "overall": grade})
+    path = tmp_path / f"x.{ending}"
+    rows.to_csv(path, index=False) if ending == "csv" else rows.to_json(path, orient="records", lines=True)
+    with pytest.raises(DataError, match=f"expected a .*number.*, found '{grade}'"):
+        from_frame(rows) if ending == "frame" else read_dataset(path)
+
+
+def test_numbers_in_another_form_are_no_outputs(caplog: pytest.LogCaptureFixture) -> None:
+    rows = pd.DataFrame({"source": ["s", "t"], "atlas": ["a b", "c"], "birch": ["d", "e"], "of atlas": ["4,5", "3"]})
+    assert from_frame(rows).candidates["system"].tolist() == ["atlas", "birch"] * 2
+    assert "ignored, because not judgements: of atlas" in caplog.text
+
+
+def test_dates_and_nested_cells_are_ignored(caplog: pytest.LogCaptureFixture) -> None:
+    rows = {"source": ["s"], "reference": ["r"], "text": ["x"], "when": ["2024-01-02"], "at": ["01.02.2024"]}
+    assert from_frame(pd.DataFrame({**rows, "details": [{"a": 1}]})).ratings.empty
+    assert "ignored, because not judgements: when, at, details" in caplog.text

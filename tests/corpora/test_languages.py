@@ -17,7 +17,7 @@ from ranker.errors import DataError
 SPELLINGS = {
     "en-zh": [
         *["en-zh", "en_zh", "eng-zho", "EN-ZH", "en-chi", "en-cmn", "English-Chinese", "en>zh", "en→zh"],
-        "en -> zh",
+        *["en -> zh", "en–zh", "en--zh", "English-Simplified Chinese", "English-Chinese (Taiwan)"],
     ],
     "en-zh_CN": ["en-zh_CN", "en_zh_CN", "eng-zho_CN", "en-zh-CN"],
     "en-zh_Hans": ["en-zh-Hans", "en-zho_Hans"],
@@ -51,6 +51,7 @@ KEYS = [
     {"source_language": "eng", "target_language": "zh"},
     {"srclang": "en", "trglang": "zh"},
     {"lp": "en-zh", "src_lang": "en", "tgt_lang": "zho_Hans"},
+    {"lp": "en-zh", "tgt_lang": "Simplified Chinese"},
 ]
 ROW = {"source": "a", "reference": "b", "system": "A", "text": "c"}
 

@@ -71,6 +71,10 @@ def read(path: Path, records: list[dict[str, Any]]) -> Dataset:
             [{"lp": "de-en", "src_lang": "fr", "tgt_lang": "en"}],
             "lp 'de-en' contradicts the other columns or keys for languages, 'fr-en': correct or remove one",
         ),
+        (
+            [{"lp": "de-en", "tgt_lang": "fr"}],
+            "lp 'de-en' contradicts the other columns or keys for languages, '?-fr': correct or remove one",
+        ),
     ],
 )
 def test_names_that_look_the_same_are_refused(tmp_path, ending, changes, message):

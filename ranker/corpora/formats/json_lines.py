@@ -538,8 +538,7 @@ def _is_metadata(key: str, value: object, known: tuple[str, ...]) -> bool:
     """
     if _is_number(value) or (isinstance(value, dict) and value and all(map(_is_number, value.values()))):
         return names.is_reserved(key)
-    looks_numeric = isinstance(value, str) and re.fullmatch(r"\s*[-+.,\d]+\s*", value)
-    return not looks_numeric and names.is_other(key, known)
+    return not names.is_grade(value) and names.is_other(key, known)
 
 
 def has_errors(value: object) -> bool:

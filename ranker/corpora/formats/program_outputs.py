@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from ranker.corpora import column_names as names
 from ranker.corpora.records import asked_in, joined_texts
 from ranker.errors import DataError, counted, log_note
 from ranker.storage.plain_data import typed
@@ -104,6 +105,13 @@ def _answered(answer: Any, **more: Any) -> Fields:
     return {"source": "", "candidates": candidates, **more}
 
 
+def _beside(value: Fields) -> Fields:
+    """Return what a user added to a program's object: a source, references and other keys of our records."""
+    source = next((value[key] for key in ("source", "src", "prompt") if isinstance(value.get(key), str)), "")
+    own = ("doc", "lp", "ref", "references", "refs", "seg_id", *names.LANGUAGE_KEYS)
+    return {"source": source, **{key: value[key] for key in value if key in own or names.canonical(key) == "reference"}}
+
+
 def _batch(value: Fields) -> Iterator[Fields]:
     answer = value["response"]["body"] if "response" in value else value["result"]["message"]
     yield _answered(answer, seg_id=value["custom_id"])
@@ -119,7 +127,7 @@ def _failed(value: Fields) -> bool:
 def _vllm(value: Fields) -> Iterator[Fields]:
     taken = typed(value, _Outputs)
     texts = [output.text for output in taken.outputs]
-    yield {"source": taken.prompt or "", "candidates": texts}
+    yield {**_beside(value), "candidates": texts}
 
 
 def _lm_eval(value: Fields) -> Iterator[Fields]:
@@ -164,7 +172,9 @@ _SHAPES = (
     Shape("a batch of Anthropic", frozenset({"custom_id", "result"}), _batch),
     Shape("the input of a batch", frozenset({"custom_id", "body"}), _no_outputs),
     Shape("the input of a batch", frozenset({"custom_id", "params"}), _no_outputs),
-    Shape("a completion of OpenAI", frozenset({"choices", "model"}), lambda value: [_answered(value)]),
+    Shape(
+        "a completion of OpenAI", frozenset({"choices", "model"}), lambda value: [_answered(value, **_beside(value))]
+    ),
     Shape(
         "outputs of vLLM",
         frozenset({"outputs"}),
@@ -184,6 +194,11 @@ def _shape_of(value: object) -> Shape | None:
     if not isinstance(value, dict):
         return None
     return next((shape for shape in _SHAPES if {*value} >= shape.keys and shape.fits(value)), None)
+
+
+def is_of_program(value: object) -> bool:
+    """True if a JSON value is an object that a known program writes."""
+    return _shape_of(value) is not None
 
 
 def program_records(values: Iterable[tuple[int, Any]], file: str) -> Iterator[tuple[int, Any]]:

@@ -23,6 +23,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.annotation_exports import is_flat_export, without_bookkeeping
 from ranker.corpora.formats.json_lines import CANDIDATES, has_errors
 from ranker.corpora.formats.preference_tables import check_spelling, preference_roles, read_preferences, refuse_votes
+from ranker.corpora.formats.program_outputs import is_of_program
 from ranker.corpora.formats.tables import (
     Columns,
     holds_text,
@@ -59,9 +60,9 @@ def table_dataset(table: Columns, name: str, systems: Sequence[str] = ()) -> tup
 
 def is_other_shape(record: object) -> bool:
     """True if a JSON record is a row of a table that does not have one candidate per row."""
-    keys: Mapping[str, Any] = record if isinstance(record, dict) else {}
+    keys: Mapping[str, Any] = record if isinstance(record, dict) and not is_of_program(record) else {}
     columns = [names.canonical(key) for key, value in keys.items() if isinstance(value, str)]
-    systems = [column for column in names.kinds_of(columns) if not names.is_metadata(column)]
+    systems = [column for column in names.kinds_of(columns) if _may_be_system(column)]
     try:
         compares = bool(preference_roles([*keys]))
     except DataError:
@@ -107,6 +108,10 @@ def _column(cells: list[Any]) -> pa.ChunkedArray:
         return pa.chunked_array([pa.array(texts, pa.large_string())])
 
 
+def _may_be_system(column: str) -> bool:
+    return column.lower() not in ("model", "engine", "provider") and not names.is_metadata(column)
+
+
 def _columns_of_systems(table: Columns) -> list[str]:
     """Return the names of text columns that seem to hold the outputs of systems, if several do, and log a note."""
     columns = [*map(names.canonical, table.header)]
@@ -116,7 +121,7 @@ def _columns_of_systems(table: Columns) -> list[str]:
     systems = [
         header
         for header, column, values in zip(table.header, columns, table.values, strict=True)
-        if column in unknown and column != "errors" and not names.is_metadata(column) and holds_text(values)
+        if column in unknown and column != "errors" and _may_be_system(column) and holds_text(values)
     ]
     if len(systems) < 2 or not ("source" in columns or names.reference_columns(columns)):
         return []

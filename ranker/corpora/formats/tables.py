@@ -204,8 +204,9 @@ def long_table(table: Columns, *, comparable: bool = False) -> LongTable:
 
 
 def holds_text(column: pa.ChunkedArray) -> bool:
-    """True if a column holds anything but numbers."""
-    return bool(_numbers(column)[1].any())
+    """True if a column holds anything but numbers, in whatever form."""
+    cells = column.filter(pa.array(_numbers(column)[1]))
+    return len(cells) > 0 and not all(names.is_grade(cell.as_py()) for cell in cells)
 
 
 def texts_of(column: pa.ChunkedArray, name: str, file: str, lines: Int64Array) -> pa.ChunkedArray:
@@ -384,6 +385,11 @@ class LongTable:
     def _cell(self, column: str, row: int) -> object:
         return self.columns[column][int(row)].as_py()
 
+    def _has_grades(self, kind: str) -> bool:
+        cells = self.columns[kind]
+        texts = pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)
+        return texts and any(map(names.is_grade, cells.unique().to_pylist()))
+
     def _no_number(self, kind: str, row: int) -> str:
         found = f"found {shown(self._cell(kind, row))} ({names.EXPECTED})"
         return f"column {shown(kind)}: expected a finite number or nothing, {found}"
@@ -467,7 +473,11 @@ class LongTable:
         text = [
             kind
             for kind, (values, wrong) in numbers.items()
-            if wrong.any() and (names.is_metadata(kind) or (np.isnan(values).all() and names.is_other(kind, known)))
+            if wrong.any()
+            and (
+                names.is_metadata(kind)
+                or (np.isnan(values).all() and names.is_other(kind, known) and not self._has_grades(kind))
+            )
         ]
         noted = [kind for kind in text if kind not in names.NOT_READ]
         if noted:

@@ -144,6 +144,14 @@ def test_outputs_of_models_are_read(tmp_path, values, expected):
         assert rows(read()) == expected
 
 
+@pytest.mark.parametrize("answer", [batch("c1", "hello")["response"]["body"], {**VLLM, "prompt": "Translate: Hallo"}])
+def test_what_is_added_to_outputs_of_programs_is_kept(tmp_path, answer):
+    own = {"source": "Hallo", "reference": "hello", "lp": "de-en", "seg_id": "7"}
+    dataset = read_dataset(written(tmp_path / "a.jsonl", [{**answer, **own}]))
+    assert rows(dataset)[0][:2] == ("Hallo", ["hello"])
+    assert (dataset.language_pairs, dataset.sources["seg_id"].tolist()) == (["de-en"], ["7"])
+
+
 def test_failed_requests_of_a_batch_are_counted(tmp_path, caplog):
     read_dataset(written(tmp_path / "a.jsonl", [FAILED, batch("c1", "hello"), FAILED]))
     assert "left out: 2 requests of the batch that failed (first: line 1)" in caplog.text

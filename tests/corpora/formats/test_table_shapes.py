@@ -376,6 +376,10 @@ def test_systems_may_be_called_as_votes_are(column):
             "column 'Target' may hold references or translations: call it reference or text, or use --systems",
         ),
         (
+            {"source": ["x"], "prediction": ["y"], "Model": ["gpt"]},
+            "column 'text' is missing; expected at least text (or mt, hyp, hypothesis), and source",
+        ),
+        (
             {"source": ["x"], "system": ["A"], "rater": ["r"], "target": ["y"], "severity": ["Major"]},
             "column 'text' is missing; expected at least text (or mt, hyp, hypothesis), and source",
         ),
