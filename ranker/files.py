@@ -58,7 +58,15 @@ _IN_ZIP = {
     b"opendocument.spreadsheet": "sheet",
 }
 _MARKUP = re.compile(rb"[^<]{0,8}(?:<[?!][^>]*>\s*)*<(xliff|tmx)\b", re.IGNORECASE)
-_OTHER_FORMATS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", _ZIP: "a zip archive", b"PAR1": "a Parquet file"}
+_OTHER_FORMATS = {
+    b"\xff\xfe\0\0": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+    _ZIP: "a zip archive",
+    b"PAR1": "a Parquet file",
+    b"ARROW1": "an Arrow file",
+    b"\xff" * 4: "an Arrow stream",
+}
 UNPACKED_RATIO, UNPACKED_FREE = 200, 1 << 26
 """Maximum ratio of a file's unpacked size to its size, and bytes to which any file may unpack."""
 _LONGEST_NAME = 200
@@ -225,7 +233,8 @@ def note_line_ends(text: str, name: str, *, multiline: bool = False, lines_befor
     if returns and not feeds and not lines_before:
         what = f"{counted(returns, 'carriage return')} and no line feed: read as line ends"
     elif returns > pairs and (odd := STRAY_RETURN.search(text)):
-        what = "a carriage return inside this line is read as a space: lines end in line feeds"
+        read = "stays in its cell" if multiline else "is read as a space"
+        what = f"a carriage return inside this line {read}: lines end in line feeds"
     elif not multiline and 0 < pairs < feeds:
         ends, few = ("CR LF", pairs) if 2 * pairs <= feeds else ("LF", feeds - pairs)
         odd = re.search(r"\r\n" if ends == "CR LF" else r"(?<!\r)\n", text)

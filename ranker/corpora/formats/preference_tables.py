@@ -171,6 +171,13 @@ def read_preferences(given: Columns, name: str) -> Dataset:
     both = {
         side: interleaved([read[f"{side}.a"], read[f"{side}.b"]]) for side in ("text", "system") if f"{side}.a" in read
     }
+    for side in ("text.a", "text.b"):
+        if side in read and read[side].null_count:
+            what = f"column {shown(roles.get(side) or roles['better' if side == 'text.a' else 'worse'])}: expected text"
+            row = pc.index(read[side].is_null(), True).as_py()
+            raise DataError(
+                f"{what}, found nothing: remove this comparison", file=given.file, line=int(given.lines[row])
+            )
     rows = pa.array(np.repeat(np.arange(size), 2))
     long = {key: values.take(rows) for key, values in cells.items()}
     long["text"] = both.get("text", pa.chunked_array([pa.array([""] * 2 * size, pa.large_string())]))

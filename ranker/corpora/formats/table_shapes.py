@@ -42,6 +42,11 @@ def table_dataset(table: Columns, name: str, systems: Sequence[str] = ()) -> tup
     `systems` are the columns of the systems of a table with one row per source.
     """
     refuse_repeated_header(table)
+    for column, values in zip(table.header, table.values, strict=True):
+        if column in (*CANDIDATES, "references", "refs") and pa.types.is_nested(values.type):
+            what = f"column {shown(column)} holds lists, expected a text in each cell: divide it, as in reference1, "
+            advice = "reference2, ..., or give the rows as records: JSONL, or ranker.from_records in Python"
+            raise DataError(f"{what}{advice}", file=table.file, line=table.header_line)
     if is_flat_export(table.header):
         table = without_bookkeeping(table)
     if not systems and "text" not in map(names.canonical, table.header):

@@ -316,7 +316,7 @@ class LongTable:
             (content != content[opening]) | (doc != doc[opening]),
             lambda row: (
                 f"seg_id {shown(self._cell('seg_id', row))}: source, references or doc differ from {self.unit} "
-                f"{self.lines[opening[row]]}, expected the same"
+                f"{self.lines[opening[row]]}, expected the same, or a seg_id for each"
             ),
         )
         output = _joined(group, systems)

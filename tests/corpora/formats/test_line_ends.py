@@ -156,6 +156,14 @@ def test_lines_of_a_cell_may_end_in_another_way(tmp_path, caplog):
     assert not caplog.records
 
 
+def test_a_carriage_return_in_a_cell_stays_there_and_the_note_says_so(tmp_path, caplog):
+    path = tmp_path / "a.csv"
+    path.write_bytes(f"{HEADER}\ns,r,A,one\rhouse\n".encode())
+    assert texts(path) == ["one\rhouse"]
+    what = "a carriage return inside this line stays in its cell: lines end in line feeds"
+    assert caplog.messages == [f"ranker: note: {path}:2: {what}"]
+
+
 @pytest.mark.parametrize("name", ["ref.txt", "hyp.txt"])
 def test_a_stray_carriage_return_shifts_no_line(tmp_path, command, caplog, name):
     clean = "The first line is here.\nThe second line is here.\nThe third line is here.\n"

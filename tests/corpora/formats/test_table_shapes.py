@@ -380,6 +380,14 @@ def test_systems_may_be_called_as_votes_are(column):
             "column 'text' is missing; expected at least text (or mt, hyp, hypothesis), and source",
         ),
         (
+            {"source": ["x"], "chosen": ["y"], "rejected": [None]},
+            "column 'rejected': expected text, found nothing: remove this comparison",
+        ),
+        (
+            {"source": ["x"], "text": ["y"], "references": [["r", "s"]]},
+            "column 'references' holds lists, expected a text in each cell: divide it, as in reference1, reference2, ",
+        ),
+        (
             {"source": ["x"], "system": ["A"], "rater": ["r"], "target": ["y"], "severity": ["Major"]},
             "column 'text' is missing; expected at least text (or mt, hyp, hypothesis), and source",
         ),
