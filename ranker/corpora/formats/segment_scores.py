@@ -298,7 +298,7 @@ def _parse(text: str, file: str, name: str) -> list[Row]:
 def _check_order(rows: Sequence[Row], file: str) -> None:
     """Refuse rows without ``seg_id`` that are not in the order of another number that they have."""
     before: dict[tuple[str | None, str | None], int] = {}
-    numbered = [(row, int(row.number)) for row in rows if row.seg_id is None and (row.number or "").isdecimal()]
+    numbered = [(row, int(row.number)) for row in rows if row.number and row.number.isdecimal() and row.seg_id is None]
     first = min((number for _, number in numbered), default=0)
     for row, number in numbered:
         # the segments of each document may be numbered from the first

@@ -175,7 +175,9 @@ def _unless_empty(column: str, values: pa.Array) -> pa.Array:
 
 def refuse_repeated_header(table: Columns) -> None:
     """Refuse a table in which a later row has the names of the columns."""
-    first = table.values[0] if table.values else pa.chunked_array([[]])
+    if not table.values or not len(table.lines):
+        return
+    first = table.values[0]
     first = first.cast(first.type.value_type) if pa.types.is_dictionary(first.type) else first
     if not (pa.types.is_string(first.type) or pa.types.is_large_string(first.type)):
         return
