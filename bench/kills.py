@@ -45,7 +45,7 @@ class Case:
     fresh: bool = False
 
 
-_EXPERIMENT = ["experiment", "isozaki10", "--data", "d.jsonl", "--kind", "fluency", "--resamples", "5"]
+_EXPERIMENT = ["experiment", "isozaki10", "--data", "d.jsonl", "--kind", "fluency"]
 _COMPARE = ["evaluate", "--data", "d.jsonl", "-m", "bleu", "-m", "chrf", "--level", "segment", "--resamples", "5"]
 _SMALL = ["--metric", "bleu", "--parser", "none", "--resamples", "5"]
 _TUNE = ["tune", "--nbest", "dev.nbest", "-r", "dev.ref0", "-m", "bleu", "--restarts", "1"]

@@ -26,7 +26,7 @@ Tokens = Literal["13a", "none"]
 
 AlignInput = Annotated[
     Input,
-    OmitFields(["given", "references", "no_references", "translations", "systems"]),
+    OmitFields(["given", "references", "no_references", "translations", "align", "systems"]),
 ]
 TargetOption = Annotated[
     list[Path] | None, Option("--target", "-t", help="Translations of the source sentences, one per line.")
@@ -37,12 +37,8 @@ TargetOption = Annotated[
 def train_command(
     inputs: AlignInput,
     output: Annotated[Path, Option("--output", "-o", help="Output file for the aligner.")],
-    candidates: Annotated[
-        bool, Option("--candidates", help="With --data: learn from the candidates as well as the references.")
-    ] = False,
     target: TargetOption = None,
     tokenizer: Annotated[Tokens, Option(help="Tokenizer.")] = "13a",
-    keep_case: Annotated[bool, Option("--keep-case", help="Do not lowercase the text.")] = False,
     form: OutputForm = "table",
 ) -> None:
     """Learn a bilingual word aligner from sources and their translations.
@@ -62,9 +58,8 @@ def train_command(
         trained = learn_aligner(
             dataset,
             references=files is None,
-            candidates=candidates or files is not None,
+            candidates=files is not None,
             tokenizer=tokenizer,
-            lowercase=not keep_case,
             files=files,
         )
         trained.save(output)

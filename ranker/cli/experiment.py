@@ -11,13 +11,11 @@ from typer import Option
 
 from ranker.cli.commands import Commands
 from ranker.cli.options import (
-    MOST_RESAMPLES,
     MOST_SEARCHES,
     Corpora,
     ExcludeSelfOption,
     KindOption,
     LpOption,
-    SeedOption,
     working,
 )
 from ranker.cli.output import print_table, print_text, say
@@ -45,10 +43,6 @@ LmDataOption = Annotated[
     list[str] | None,
     Option("--lm-data", help="Another corpus whose references train a language model.", metavar="NAME|PATH"),
 ]
-FeaturesOption = Annotated[
-    str | None,
-    Option("--features", "-F", help="Features of the outputs, as for ranker nbest from-dataset.", metavar="FEATURES"),
-]
 AlignerOption = Annotated[
     list[str] | None,
     Option(
@@ -56,15 +50,6 @@ AlignerOption = Annotated[
         help="Word aligner written by ranker align train: FILE for all language pairs, or LP=FILE for one, such as "
         "de-en=FILE. May be repeated.",
         metavar="[LP=]FILE",
-    ),
-]
-BitextOption = Annotated[
-    list[str] | None,
-    Option(
-        "--bitext",
-        help="Parallel text to train the word aligner on: two files with one sentence per line, for all language "
-        "pairs, or for one, such as de-en=SOURCE TARGET. May be repeated.",
-        metavar="[LP=]SOURCE TARGET",
     ),
 ]
 
@@ -76,7 +61,6 @@ def ye07(
     kind: KindOption = "auto",
     lp: LpOption = None,
     exclude_self: ExcludeSelfOption = False,
-    seed: SeedOption = 0,
     form: Form = "table",
 ) -> int:
     """Ye, Zhou and Lin (2007): BLEU, dependencies, perplexity.
@@ -93,7 +77,7 @@ def ye07(
     from ranker.apps.experiments.settings import Settings
     from ranker.apps.experiments.ye07 import plan
 
-    settings = Settings(kind=kind, exclude_self=exclude_self, seed=seed)
+    settings = Settings(kind=kind, exclude_self=exclude_self)
     return _emit(plan(trained_on, tested_on, settings), form)
 
 
@@ -106,11 +90,8 @@ def birch11(
         int, Option(help="Random starts of each search, by hill climbing and by --mert.", min=1, max=MOST_SEARCHES)
     ] = 20,
     aligner: AlignerOption = None,
-    bitext: BitextOption = None,
     mert: Annotated[bool, Option("--mert", help="Also tune the choice among outputs to BLEU and to LRscore.")] = False,
-    features: FeaturesOption = None,
     lm_data: LmDataOption = None,
-    seed: SeedOption = 0,
     form: Form = "table",
 ) -> int:
     """Birch and Osborne (2011): LRscore and preferences.
@@ -118,8 +99,8 @@ def birch11(
     The parameters theta are trained for consistency with preferences, over all language pairs. Where people gave scores
     instead, the output with the higher score is preferred.
 
-    Word aligners are trained on the sources and references of each corpus, unless --aligner or --bitext is given. In
-    scripts without spaces, characters are words.
+    Word aligners are trained on the sources and references of each corpus, unless --aligner is given. In scripts
+    without spaces, characters are words.
 
     Without --test, consistency is measured on the training corpus. --mert uses half of the documents of a test corpus
     for tuning.
@@ -129,8 +110,8 @@ def birch11(
     trained_on, tested_on = _train_and_test(train, test, lp)
     from ranker.apps.experiments.birch11 import plan
 
-    tuning = _tuning(features, lm_data if mert else None, aligner, bitext)
-    settings = replace(tuning, restarts=restarts, runs=3, mert=mert, seed=seed)
+    tuning = _tuning(lm_data if mert else None, aligner)
+    settings = replace(tuning, restarts=restarts, runs=3, mert=mert)
     return _emit(plan(trained_on, tested_on, settings), form)
 
 
@@ -160,8 +141,6 @@ def stanojevic14(
 def isozaki10(
     corpora: Corpora,
     kind: KindOption = "auto",
-    resamples: Annotated[int, Option(help="Bootstrap samples over sources.", min=0, max=MOST_RESAMPLES)] = 1000,
-    seed: SeedOption = 0,
     form: Form = "table",
 ) -> int:
     """Isozaki and others (2010): word-order metrics at system level.
@@ -177,8 +156,7 @@ def isozaki10(
     from ranker.apps.experiments.isozaki10 import plan
     from ranker.apps.experiments.settings import Settings
 
-    settings = Settings(kind=kind, resamples=resamples, seed=seed)
-    return _emit(plan(datasets, settings), form)
+    return _emit(plan(datasets, Settings(kind=kind)), form)
 
 
 @app.command()
@@ -194,19 +172,13 @@ def cer10(
             metavar="METRIC|MODEL",
         ),
     ] = None,
-    features: FeaturesOption = None,
     lm_data: LmDataOption = None,
     aligner: AlignerOption = None,
-    bitext: BitextOption = None,
     restarts: Annotated[int, Option(help="Random starting points per iteration.", min=0, max=MOST_SEARCHES)] = 20,
-    iterations: Annotated[
-        int, Option(help="Maximum number of iterations; stops at one without improvement.", min=1, max=MOST_SEARCHES)
-    ] = 25,
     runs: Annotated[
         int, Option(help="Runs with different random starts, for the standard deviation.", min=1, max=MOST_SEARCHES)
     ] = 5,
     times: Annotated[bool, Option("--times", help="Report the CPU time of the searches.")] = False,
-    seed: SeedOption = 0,
     form: Form = "table",
 ) -> int:
     """Cer, Manning and Jurafsky (2010): tuning to 19 metrics.
@@ -219,27 +191,24 @@ def cer10(
     Example: ranker experiment cer10 --data sample --runs 1 --restarts 1 -m BLEU:4 -m TER
     """
     dataset = corpora.read()
-    tuning = _tuning(features, lm_data, aligner, bitext)
+    tuning = _tuning(lm_data, aligner)
     from ranker.apps.experiments.cer10 import plan
 
-    searches = replace(tuning, restarts=restarts, iterations=iterations, runs=runs, times=times, seed=seed)
-    return _emit(plan(dataset, replace(searches, metrics=tuple(metric or ()))), form)
+    settings = replace(tuning, restarts=restarts, runs=runs, times=times, metrics=tuple(metric or ()))
+    return _emit(plan(dataset, settings), form)
 
 
 def _train_and_test(train: list[str], test: list[str] | None, lp: list[str] | None) -> tuple[Dataset, list[Dataset]]:
     return Corpora(train, lp or []).read(), [Corpora([path], lp or []).read() for path in test or []]
 
 
-def _tuning(
-    features: str | None, lm_data: list[str] | None, aligner: list[str] | None, bitext: list[str] | None
-) -> Settings:
-    """Return experiment settings from the options for features, language model and word aligners."""
+def _tuning(lm_data: list[str] | None, aligner: list[str] | None) -> Settings:
+    """Return experiment settings from the options for the language model and word aligners."""
     lm = Corpora(lm_data).read() if lm_data else None
     from ranker.apps.experiments.aligners import Aligners
     from ranker.apps.experiments.settings import Settings
 
-    settings = Settings(lm=lm, aligners=Aligners.parse(aligner or [], bitext or []))
-    return replace(settings, features=features) if features else settings
+    return Settings(lm=lm, aligners=Aligners.parse(aligner or []))
 
 
 def _emit(plan: Plan, form: Form) -> int:

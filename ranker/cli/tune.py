@@ -43,7 +43,6 @@ def command(
         list[str] | None, Option(help="Bounds for the weights of a feature or column.", metavar="NAME=LOW:HIGH")
     ] = None,
     restarts: Annotated[int, Option(help="Random starting points per iteration.", min=0, max=MOST_SEARCHES)] = 20,
-    directions: Annotated[int, Option(help="Random search directions per round.", min=0, max=MOST_SEARCHES)] = 5,
     decoder: Annotated[
         str | None, Option(help="Decoder command, called as CMD WEIGHTS NBEST to write an n-best list.", metavar="CMD")
     ] = None,
@@ -95,7 +94,7 @@ def command(
     references = read_references(refs or [], source)
     print_notes(reported, references)
     plan = IterationPlan(
-        search=MertSearch(restarts=restarts, directions=directions, seed=seed),
+        search=MertSearch(restarts=restarts, seed=seed),
         iterations=iterations if iterations is not None else 25 if called else 1,
         fixed=tuple(fix or ()),
         bounds=tuple(bounds or ()),

@@ -147,6 +147,3 @@ def test_spread_takes_several_values():
     assert repeat_option(["-s", "x", "--references", "a", "b", "--", "-t", "y"]) == [
         *("-s", "x", "--references", "a", "--references", "b", "--", "-t", "y"),
     ]
-    assert repeat_option(["--bitext", "de-en=a", "b", "--lp", "de-en"]) == [
-        *("--bitext", "de-en=a", "--bitext", "b", "--lp", "de-en"),
-    ]

@@ -61,7 +61,7 @@ def hostile(folder: Path) -> str:
         ["explain", "DATA", "-M", "full-any", "--spans"],
         ["check", "DATA", "--spans"],
         ["explain", "DATA", "-M", "full-any", "--pair", f"{HOSTILE}1", f"{HOSTILE}2"],
-        ["experiment", "isozaki10", "--data", "DATA", "--kind", "fluency", "--resamples", "5", "-o", "markdown"],
+        ["experiment", "isozaki10", "--data", "DATA", "--kind", "fluency", "-f", "markdown"],
         ["data", "check", "DATA"],
         ["data", "check", f"no\x1b[2J{'such' * 1000}.json"],
         ["rank", "DATA", "-m", f"no{HOSTILE}"],

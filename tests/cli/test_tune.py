@@ -9,7 +9,7 @@ import pytest
 
 from tests.effort import thorough
 
-EXTRA = ["--restarts", "2", "--directions", "1"]
+EXTRA = ["--restarts", "2"]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Word aligners of an experiment: learnt from its corpora, from parallel text, or read from files."""
+"""Word aligners of an experiment: learnt from its corpora, or read from files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ import pandas as pd
 from ranker.apps.experiments.tables import Table
 from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.corpora.formats.pharaoh import Alignments
-from ranker.corpora.formats.reading import read_parallel
 from ranker.corpora.schema import TEXT
 from ranker.corpora.scripts import HANGUL, language_of, reference_scripts, sampled
 from ranker.errors import OptionError, nearest
@@ -50,70 +49,47 @@ class WordAligner:
 
 @dataclass(frozen=True)
 class Aligners:
-    """Origin of each language pair's aligner: a file, parallel text or, by default, the corpus that is aligned."""
+    """Origin of each language pair's aligner: a file or, by default, the corpus that is aligned."""
 
     files: Mapping[str, Path] = field(default_factory=dict)
-    bitexts: Mapping[str, tuple[Path, Path]] = field(default_factory=dict)
-    _texts: dict[str, Dataset] = field(default_factory=dict, repr=False, compare=False)
     _aligners: dict[str, WordAligner] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def parse(cls, files: Sequence[str], bitexts: Sequence[str]) -> Aligners:
-        """Parse options: a file is given as ``[de-en=]FILE``, a bitext as ``[de-en=]FILE FILE``."""
-        if len(bitexts) % 2:
-            raise OptionError(
-                f"--bitext: found an odd number of files, {len(bitexts)}; expected two for each language pair, as in "
-                "--bitext de-en=europarl.de europarl.en"
-            )
-        found_files: dict[str, Path] = {}
-        found_bitexts: dict[str, tuple[Path, Path]] = {}
+    def parse(cls, files: Sequence[str]) -> Aligners:
+        """Parse the values of an option, ``[de-en=]FILE``."""
+        found: dict[str, Path] = {}
         for text in files:
             pair, path = _named(text)
-            _refuse_second(pair, found_files, found_bitexts)
-            found_files[pair] = path
-        for text, target in zip(bitexts[::2], bitexts[1::2], strict=True):
-            pair, path = _named(text)
-            _refuse_second(pair, found_files, found_bitexts)
-            found_bitexts[pair] = path, Path(target)
-        return cls(found_files, found_bitexts)
+            if pair in found:
+                raise OptionError(
+                    f"--aligner: two aligners for {pair or 'all language pairs'}, expected one; give the language pair "
+                    "of each, as in de-en=FILE"
+                )
+            found[pair] = path
+        return cls(found)
 
     def check(self, datasets: Sequence[Dataset]) -> None:
         """Read all files, and refuse language pairs that are in none of the data sets."""
         known = language_pairs_of(datasets)
-        for pair in (*self.files, *self.bitexts):
+        for pair in self.files:
             if pair and pair not in known:
                 raise OptionError(
                     f"the aligner for {pair} is not used{nearest(pair, known)}; the data contains: {', '.join(known)}"
                 )
         for pair, path in self.files.items():
             self._aligners[pair] = _loaded(path)
-        for pair, (source, target) in self.bitexts.items():
-            self._texts[pair] = read_parallel(source, [], [target])
 
     def aligner(self, dataset: Dataset, language_pair: str) -> WordAligner:
         """Return the aligner for `dataset`, which must have only this language pair; call `check` first."""
-        key = language_pair if language_pair in (*self.files, *self.bitexts) else ""
-        if key not in self._aligners:
-            if key in self.bitexts:
-                self._aligners[key] = self._learnt(key)
-            else:
-                return WordAligner(learn_aligner(dataset), f"sources and references of {dataset.name}")
-        return self._aligners[key]
-
-    def _learnt(self, pair: str) -> WordAligner:
-        source, target = files = self.bitexts[pair]
-        model = learn_aligner(with_spaces(self._texts[pair]), references=False, candidates=True, files=files)
-        return WordAligner(model, f"{display_name(source.name)} and {display_name(target.name)}")
+        key = language_pair if language_pair in self.files else ""
+        if key in self._aligners:
+            return self._aligners[key]
+        return WordAligner(learn_aligner(dataset), f"sources and references of {dataset.name}")
 
     def signed(self, datasets: Sequence[Dataset]) -> str:
         """Return the part of a signature that describes the aligners, with digests of their files."""
         named = {pair: sha256(read_bytes(path))[:8] for pair, path in self.files.items()}
-        for pair, texts in self.bitexts.items():
-            named[pair] = sha256(b"".join(sha256(read_bytes(path)).encode() for path in texts))[:8]
-        kinds = {**dict.fromkeys(self.files, "file"), **dict.fromkeys(self.bitexts, "bitext")}
-        parts = [
-            f"{pair}={kinds[pair]}#{named[pair]}" if pair else f"{kinds['']}#{named['']}" for pair in sorted(named)
-        ]
+        parts = [f"{pair}=file#{named[pair]}" if pair else f"file#{named['']}" for pair in sorted(named)]
         if "" not in named and not set(language_pairs_of(datasets)) <= set(named):
             parts.append("references")
         return ",".join(parts)
@@ -152,14 +128,6 @@ def _named(text: str) -> tuple[str, Path]:
     """Split ``de-en=FILE`` into language pair and path; the language pair is empty if not given."""
     match = _NAMED.fullmatch(text)
     return (match["pair"], Path(match["rest"])) if match else ("", Path(text))
-
-
-def _refuse_second(pair: str, *files: Mapping[str, object]) -> None:
-    if any(pair in key for key in files):
-        raise OptionError(
-            f"--aligner, --bitext: two aligners for {pair or 'all language pairs'}, expected one; give the language "
-            "pair of each, as in de-en=FILE"
-        )
 
 
 def _loaded(path: Path) -> WordAligner:

@@ -9,37 +9,29 @@ from ranker.apps.experiments import birch11, cer10
 from ranker.apps.experiments.aligners import Aligners
 from ranker.apps.experiments.settings import Settings
 from ranker.corpora.selection import select_language_pairs
-from ranker.errors import DataError, OptionError
+from ranker.errors import OptionError
 from ranker.extractors.order.aligner import learn_aligner
 from tests.apps.experiments.conftest import titled as table
 from tests.effort import thorough
 
 
 @pytest.fixture(scope="module")
-def bitext(preferred, tmp_path_factory) -> tuple[str, str]:
-    """The files of the sources and references of one language pair."""
-    selected = select_language_pairs(preferred, ["aa-en"])
-    folder = tmp_path_factory.mktemp("bitext")
-    for name, texts in (("aa", selected.sources["text"]), ("en", selected.references["text"])):
-        (folder / f"text.{name}").write_text("\n".join(texts) + "\n", encoding="utf-8")
-    return str(folder / "text.aa"), str(folder / "text.en")
-
-
-@pytest.fixture(scope="module")
-def trained(preferred, tmp_path_factory) -> str:
-    path = tmp_path_factory.mktemp("aligner") / "bb-en.align"
-    learn_aligner(select_language_pairs(preferred, ["bb-en"])).save(path)
-    return str(path)
+def trained(preferred, tmp_path_factory) -> list[str]:
+    """An aligner for each language pair, as an option names it."""
+    folder = tmp_path_factory.mktemp("aligners")
+    for pair in ("aa-en", "bb-en"):
+        learn_aligner(select_language_pairs(preferred, [pair])).save(folder / f"{pair}.align")
+    return [f"{pair}={folder / pair}.align" for pair in ("aa-en", "bb-en")]
 
 
 @thorough
-def test_every_language_pair_takes_the_aligner_that_is_given_for_it(preferred, bitext, trained):
-    aligners = Aligners.parse([f"bb-en={trained}"], [f"aa-en={bitext[0]}", bitext[1]])
+def test_every_language_pair_takes_the_aligner_that_is_given_for_it(preferred, trained):
+    aligners = Aligners.parse(trained)
     own = birch11.plan(preferred, [], Settings(restarts=1)).run()
     given = birch11.plan(preferred, [], Settings(restarts=1, aligners=aligners)).run()
     rows = table(given, "word aligners, simulated+simulated").rows
     assert rows == (
-        {"language pair": "aa-en", "learnt from": "text.aa and text.en", "sentence pairs": 60},
+        {"language pair": "aa-en", "learnt from": "aa-en.align", "sentence pairs": 60},
         {"language pair": "bb-en", "learnt from": "bb-en.align", "sentence pairs": 60},
     )
     assert table(own, "word aligners, simulated+simulated").rows[0]["learnt from"] == (
@@ -52,39 +44,34 @@ def test_every_language_pair_takes_the_aligner_that_is_given_for_it(preferred, b
     ):
         assert table(given, title) == table(own, title)
     assert "|aligner:references|" in own.signature
-    assert "|aligner:aa-en=bitext#" in given.signature
+    assert "|aligner:aa-en=file#" in given.signature
     assert given.signature.partition(",bb-en=file#")[2][8] == "|"
 
 
 @thorough
-def test_tuning_aligns_by_what_is_given(preferred, bitext):
-    aligners = Aligners.parse([], [f"aa-en={bitext[0]}", bitext[1]])
+def test_tuning_aligns_by_what_is_given(preferred, trained):
+    aligners = Aligners.parse(trained)
     tuning = Settings(features="words,systems", restarts=0, iterations=1, runs=1, aligners=aligners)
     result = cer10.plan(preferred, dataclasses.replace(tuning, metrics=("LR-KB4",))).run()
-    assert table(result, "word aligners, aa-en").rows[0]["learnt from"] == "text.aa and text.en"
-    assert "aligner:aa-en=bitext#" in result.signature
+    assert table(result, "word aligners, aa-en").rows[0]["learnt from"] == "aa-en.align"
+    assert "aligner:aa-en=file#" in result.signature
     # what aligns no words has no aligner to sign
     assert "aligner" not in cer10.plan(preferred, dataclasses.replace(tuning, metrics=("BLEU:4",))).run().signature
 
 
 def test_paths_may_hold_equals_signs():
-    assert Aligners.parse(["runs/a=b/x.align"], []).files == {"": Path("runs/a=b/x.align")}
-    assert Aligners.parse(["de-en=a=b"], []).files == {"de-en": Path("a=b")}
+    assert Aligners.parse(["runs/a=b/x.align"]).files == {"": Path("runs/a=b/x.align")}
+    assert Aligners.parse(["de-en=a=b"]).files == {"de-en": Path("a=b")}
 
 
-def test_language_pairs_and_files_that_do_not_exist_are_refused(preferred, tmp_path):
-    settings = Settings(aligners=Aligners.parse(["aa-de=x"], []))
+def test_language_pairs_that_do_not_exist_are_refused(preferred):
+    settings = Settings(aligners=Aligners.parse(["aa-de=x"]))
     with pytest.raises(OptionError, match=r"the aligner for aa-de is not used.*; the data contains: aa-en, bb-en"):
         birch11.plan(preferred, [], settings).run()
-    for name, text in (("a", "one\n"), ("b", "one\ntwo\n")):
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    uneven = Settings(aligners=Aligners.parse([], [str(tmp_path / "a"), str(tmp_path / "b")]))
-    with pytest.raises(DataError, match="b:2: has 2 lines, expected 1"):
-        birch11.plan(preferred, [], uneven)
 
 
 def test_an_aligner_of_other_words_is_refused(preferred, tmp_path):
     path = tmp_path / "other.align"
     learn_aligner(select_language_pairs(preferred, ["aa-en"]), tokenizer="none").save(path)
     with pytest.raises(OptionError, match="was trained with the tokenizer none, but this experiment uses 13a"):
-        Aligners.parse([str(path)], []).check([preferred])
+        Aligners.parse([str(path)]).check([preferred])

@@ -30,7 +30,7 @@ def settings_of(dataset, folder):
         files.append(f"{pair}={folder / pair}")
         part = with_spaces(select_language_pairs(dataset, [pair]))
         learn_aligner(part, candidates=True).save(folder / pair)
-    return Settings(restarts=3, aligners=Aligners.parse(files, []))
+    return Settings(restarts=3, aligners=Aligners.parse(files))
 
 
 @pytest.fixture(scope="module")
