@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from ranker.cli.options import Corpora, KindOption, OutputForm, ResamplesOption, SeedOption, working
+from ranker.cli.options import Corpora, KindOption, OutputForm, ResamplesOption, working
 from ranker.cli.output import emit, figure, print_table, say
 from ranker.errors import OptionError
 from ranker.evaluation.choices import RankingMethod
@@ -29,7 +29,6 @@ def command(
         RankingMethod | None, Option(help="Rank the systems by their human judgements instead.", show_default=False)
     ] = None,
     resamples: ResamplesOption = 1000,
-    seed: SeedOption = 0,
     form: OutputForm = "table",
 ) -> None:
     """Measure the agreement between human judges.
@@ -49,7 +48,7 @@ def command(
     if systems is not None:
         if pairs:
             raise OptionError("--pairs: not available with --systems; leave out one of the two")
-        _rank_systems(dataset, kind, systems, resamples, seed, form)
+        _rank_systems(dataset, kind, systems, resamples, form)
         return
     from ranker.corpora.judgements import resolve_kind
     from ranker.evaluation.judges.agreement import judges_agreement
@@ -59,13 +58,13 @@ def command(
     notes: list[str] = []
     with working("comparing judges"):
         if spans or (kind == "auto" and only_marks):
-            kind, agreements = "marked errors", marks_agreement(dataset, resamples=resamples, seed=seed)
+            kind, agreements = "marked errors", marks_agreement(dataset, resamples=resamples)
             notes = careless_raters(dataset)
         else:
             kind = resolve_kind(dataset, kind)
-            agreements = judges_agreement(dataset, kind, resamples=resamples, seed=seed)
+            agreements = judges_agreement(dataset, kind, resamples=resamples)
     signed_data = f"{dataset.name}#{dataset.fingerprint[:8]}"
-    signature = make_signature(f"agreement on {kind}", {"data": signed_data, "resamples": resamples, "seed": seed})
+    signature = make_signature(f"agreement on {kind}", {"data": signed_data, "resamples": resamples, "seed": 0})
     document = {
         "signature": signature,
         "kind": kind,
@@ -82,17 +81,15 @@ def command(
     emit(form, document, rows, show, notes=notes)
 
 
-def _rank_systems(
-    dataset: Dataset, kind: str, method: RankingMethod, resamples: int, seed: int, form: OutputForm
-) -> None:
+def _rank_systems(dataset: Dataset, kind: str, method: RankingMethod, resamples: int, form: OutputForm) -> None:
     from ranker.evaluation.systems.human_ranking import rank_systems
 
     with working("ranking systems"):
-        rankings = rank_systems(dataset, kind, method=method, resamples=resamples, seed=seed)
+        rankings = rank_systems(dataset, kind, method=method, resamples=resamples)
     rows = [{"lp": ranking.lp, **dataclasses.asdict(system)} for ranking in rankings for system in ranking.systems]
     signed_data = f"{dataset.name}#{dataset.fingerprint[:8]}"
     head = f"systems by {rankings[0].method if rankings else method}"
-    signature = make_signature(head, {"data": signed_data, "resamples": resamples, "seed": seed})
+    signature = make_signature(head, {"data": signed_data, "resamples": resamples, "seed": 0})
     emit(form, None, rows, signature=signature, title=f"{dataset.name}: systems as people rank them")
 
 

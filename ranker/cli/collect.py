@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
-from ranker.apps.collect.tasks import KINDS, KindName, Next, Show
+from ranker.apps.collect.tasks import KINDS, KindName, Show
 from ranker.cli.commands import Commands
 from ranker.cli.options import Input, OmitFields, OutputForm, SeedOption, working
 from ranker.cli.output import emit, print_note, print_table, say, say_progress
@@ -32,20 +32,18 @@ def new_command(
         str, Option(help="Number of judges, or their codes separated by commas.", metavar="N|CODE,...")
     ] = "1",
     show: Annotated[Show | None, Option(help="Text shown with the outputs; the default depends on --kind.")] = None,
-    next_item: Annotated[
-        Next,
-        Option(
-            "--next",
-            help="How the next item is chosen: uniform covers all items evenly, overlap gives some items to several "
-            "judges.",
-        ),
-    ] = "uniform",
     judges_per_item: Annotated[
-        int | None, Option(help="Judges per item (default 1, or 2 with --next overlap).", min=1)
+        int | None, Option(help="Judges per item (default 1, or 2 with --overlap).", min=1)
     ] = None,
     overlap: Annotated[
-        float, Option(help="Proportion of items given to several judges, with --next overlap.", min=0, max=1)
-    ] = 0.2,
+        float | None,
+        Option(
+            help="Give only this proportion of items to several judges, the others to one (default: cover all items "
+            "evenly).",
+            min=0,
+            max=1,
+        ),
+    ] = None,
     gold: Annotated[
         str | None, Option(help="Corpus with known judgements, used as control items.", metavar="NAME|PATH")
     ] = None,
@@ -122,9 +120,9 @@ def new_command(
         title=printable(title or campaign.name.split(".")[0]),
         kind=kind,
         show=show or KINDS[kind].show,
-        next=next_item,
-        judges_per_item=judges_per_item or (2 if next_item == "overlap" else 1),
-        overlap=overlap,
+        next="uniform" if overlap is None else "overlap",
+        judges_per_item=judges_per_item or (1 if overlap is None else 2),
+        overlap=0.2 if overlap is None else overlap,
         gold=gold_share if gold else 0.0,
         degraded=degraded_share,
         repeat=repeat_share,

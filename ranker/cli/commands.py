@@ -135,23 +135,27 @@ class Commands(typer.Typer):
         )
 
     def command(
-        self, name: str | None = None, *, secret: bool = False, **settings: Any
+        self, name: str | None = None, *, secret: bool = False, writes_files: bool = False, **settings: Any
     ) -> Callable[[Function], Function]:
         """Return a decorator that adds a command to the group, with the options that all commands share.
 
-        The result of a `secret` command is written to a file that only the user can read.
+        The result of a `secret` command is written to a file that only the user can read. A command that `writes_files`
+        prints only their names, so it has no ``--output``.
         """
         register = super().command(name, cls=Command, **settings)
 
         def add(function: Function) -> Function:
-            register(_with_options(function, 0o600 if secret else 0o666))
+            register(_with_options(function, 0o600 if secret else 0o666, result=not writes_files))
             return function
 
         return add
 
 
-def _with_options(function: Callable[..., int | None], mode: int) -> Callable[..., int | None]:
-    """Wrap `function` as a command with an option for each field of its records, and the options all commands share."""
+def _with_options(function: Callable[..., int | None], mode: int, *, result: bool) -> Callable[..., int | None]:
+    """Wrap `function` as a command with an option for each field of its records, and the options all commands share.
+
+    If it has a `result`, ``--output`` writes it to a file of `mode`.
+    """
     signature = inspect.signature(function, eval_str=True)
     parameters: dict[str, inspect.Parameter] = {}
     records: dict[str, tuple[Any, dict[str, inspect.Parameter]]] = {}
@@ -168,7 +172,7 @@ def _with_options(function: Callable[..., int | None], mode: int) -> Callable[..
     has_data = _DATA in parameters and _DATA not in arguments
     if has_data and not arguments:
         parameters = {_DATA_ARGUMENT: _option(_DATA_ARGUMENT, _DataArgument, None), **parameters}
-    prints, writes = _FORM in parameters, _OUTPUT not in parameters
+    prints, writes = _FORM in parameters, result and _OUTPUT not in parameters
     if prints:
         default, choices = parameters[_FORM].default, get_args(parameters[_FORM].annotation)
         parameters[_FORM] = _format_option(choices, default)
@@ -190,9 +194,9 @@ def _with_options(function: Callable[..., int | None], mode: int) -> Callable[..
             values[name] = record(**{field: value for field, value in given.items() if value is not None})
         if not prints:
             return function(**values)
-        _refuse_formats(values[_OUTPUT], choices)
+        _refuse_formats(values.get(_OUTPUT), choices)
         # an option of the command's own may write something else than the result
-        target = values[_OUTPUT] if parameters[_OUTPUT].annotation == OutputOption else None
+        target = values[_OUTPUT] if writes else None
         form = _form(values[_FORM], values.pop(_JSON, False), target, choices) or default
         with written_to(values.pop(_OUTPUT) if writes else None, mode):
             return function(**{**values, _FORM: form})

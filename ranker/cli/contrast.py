@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from ranker.cli.options import MOST_RESAMPLES, ModelOption, OutputForm, SeedOption, TextInput, working
+from ranker.cli.options import MOST_RESAMPLES, ModelOption, OutputForm, TextInput, working
 from ranker.cli.output import emit, estimate_columns, interval, print_note, print_table, say, say_signatures
 from ranker.cli.pages import HtmlOption, check_page, show_page, write_html
 from ranker.cli.scorer import print_notes, result_signature, single, supplied
@@ -71,7 +71,6 @@ def command(
         ),
     ] = None,
     resamples: Annotated[int, Option(help="Bootstrap samples of sources.", min=1, max=MOST_RESAMPLES)] = 1000,
-    seed: SeedOption = 0,
     form: OutputForm = "table",
     html: HtmlOption = None,
 ) -> None:
@@ -113,13 +112,12 @@ def command(
             ngrams=(_NGRAMS if short else _ALL) if ngrams is None else ngrams,
             segments=(_SEGMENTS if short else _ALL) if segments is None else segments,
             resamples=resamples,
-            seed=seed,
         )
     scored = dataset.select_sources((system_pair(dataset, result.first, result.second) >= 0).any(axis=1))
     print_notes([scorer], scored)
     for note in result.notes:
         print_note(note)
-    options = {"tokenizer": tokenizer, "lowercase": str(lowercase).lower(), "resamples": resamples, "seed": seed}
+    options = {"tokenizer": tokenizer, "lowercase": str(lowercase).lower(), "resamples": resamples, "seed": 0}
     signature = result_signature(scorer, dataset, "system", scored=scored, **options)
 
     if html is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from ranker.cli.options import OutputForm, PercentOption, TextInput
+from ranker.cli.options import OmitFields, OutputForm, PercentOption, TextInput
 from ranker.cli.output import emit, estimate_columns, print_table, say, say_signatures, show
 from ranker.cli.pages import HtmlOption, show_page
 from ranker.cli.scorer import MetricOption, single
@@ -25,7 +25,7 @@ class _GateOptions(SystemOptions):
 
 def command(
     inputs: TextInput,
-    options: _GateOptions,
+    options: Annotated[_GateOptions, OmitFields(["seed"])],
     max_drop: Annotated[float, Option(help="Largest significant drop that passes, in the units shown.", min=0)] = 0.0,
     percent: PercentOption = False,
     form: OutputForm = "table",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 app = Commands("Create, merge and check n-best lists.")
 
 
-@app.command("from-dataset")
+@app.command("from-dataset", writes_files=True)
 def from_dataset_command(
     corpora: Corpora,
     target: Annotated[Path, Argument(help="Output file, such as dev.nbest or dev.nbest.gz.", metavar="NBEST")],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from ranker.cli.options import OutputForm, PercentOption, TextInput
+from ranker.cli.options import OmitFields, OutputForm, PercentOption, TextInput
 from ranker.cli.output import emit, print_note, print_table, say, say_signatures
 from ranker.cli.system_options import PairsOption, SystemOptions, check_percent
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def command(
     inputs: TextInput,
-    options: SystemOptions,
+    options: Annotated[SystemOptions, OmitFields(["seed"])],
     difference: Annotated[
         float | None,
         Option(help="Difference to plan for, in the units shown.", min=0, show_default="the observed one"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import socket
@@ -217,6 +218,23 @@ def test_the_options_of_a_message_on_control_items_mean_what_it_says(tmp_path, c
     said = command(*words, code=2 if message else 0).err
     assert message in said
     assert "--kind" not in said
+
+
+@pytest.mark.parametrize(
+    ("options", "order"),
+    [
+        ([], ("uniform", 1)),
+        (["--judges-per-item", "3"], ("uniform", 3)),
+        (["--overlap", "0.3"], ("overlap", 2)),
+        (["--overlap", "0", "--judges-per-item", "3"], ("overlap", 3)),
+    ],
+)
+def test_a_share_of_overlap_sets_the_order_of_items(tmp_path, command, options, order):
+    path = str(tmp_path / "x")
+    command("collect", "new", path, "--data", "sample", "--kind", "fluency", *options)
+    settings = json.loads(command("collect", "status", path, "--json").out)["settings"]
+    assert (settings["next"], settings["judges_per_item"]) == order
+    assert settings["overlap"] == (float(options[1]) if "--overlap" in options else 0.2)
 
 
 def test_a_campaign_of_another_version_is_refused(campaign, refused):
