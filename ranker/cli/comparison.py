@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ranker.cli.options import Input, OutputForm, working
+from ranker.cli.options import CorpusInput, OutputForm, working
 from ranker.cli.output import emit, print_note, print_table, say, say_signatures, win_rows
 from ranker.cli.scorer import by_unique_name, suited_model, supplied
 from ranker.errors import OptionError, counted
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def compare(
-    inputs: Input,
+    inputs: CorpusInput,
     metrics: list[str],
     models: list[str],
     levels: Sequence[Level],

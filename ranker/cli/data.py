@@ -11,11 +11,12 @@ from typer import Argument, Option
 from ranker.cli.commands import Commands
 from ranker.cli.options import (
     DocumentFormat,
+    Input,
     LpOption,
+    OmitFields,
     OutputForm,
     SeverityWeightsOption,
     SystemsOption,
-    TextInput,
     listed_names,
     working,
 )
@@ -126,7 +127,7 @@ def _where(part: Download) -> str:
     return f"{part.address} ({size}{f'SHA-256 {part.sha256}' if part.sha256 else 'no SHA-256 digest is published'})"
 
 
-@app.command()
+@app.command(writes_files=True)
 def get(
     name: Annotated[str, Argument(help="Name of a corpus with a download address.", metavar="CORPUS")],
     sha256: Annotated[
@@ -177,7 +178,7 @@ def get(
 
 
 @app.command()
-def check(data: NameOrPath, severity_weights: SeverityWeightsOption = None, form: OutputForm = "table") -> None:
+def check(data: NameOrPath, form: OutputForm = "table") -> None:
     """Check a corpus and summarise its contents.
 
     Empty candidates and references, and sources that differ only by white space or a blank reference, are counted.
@@ -189,7 +190,6 @@ def check(data: NameOrPath, severity_weights: SeverityWeightsOption = None, form
     """
     from ranker.corpora import catalogue, sanity
     from ranker.corpora.column_names import is_reserved
-    from ranker.corpora.formats.mqm import weights_of
     from ranker.corpora.formats.shards import Shards
     from ranker.corpora.judgements import kinds, rating_names, use_of_errors
     from ranker.corpora.near_sources import counts
@@ -201,7 +201,7 @@ def check(data: NameOrPath, severity_weights: SeverityWeightsOption = None, form
         _check_shards(shards, form)
         return
     with working("reading"):
-        dataset = catalogue.load(data, severity_weights=weights_of(severity_weights or []))
+        dataset = catalogue.load(data)
         rows = summarise(dataset)
         notes = list(sanity.notes_of(dataset, (*sanity.CHECKS, *sanity.CONCLUSIONS)))
     judgements = ", ".join(kinds(dataset)) or f"none{use_of_errors(dataset)}"
@@ -247,7 +247,7 @@ def _check_shards(shards: Shards, form: OutputForm) -> None:
     emit(form, document, rows, signature=f"{signature}{noted}")
 
 
-@app.command()
+@app.command(writes_files=True)
 def shard(
     data: NameOrPath,
     out: Annotated[Path, Option(help="Directory for the shards.", metavar="DIR")],
@@ -282,9 +282,9 @@ def shard(
 Target = Annotated[Path, Argument(help="Output file: .jsonl, .json, .csv, .tsv (or .gz), .parquet.", metavar="FILE")]
 
 
-@app.command()
+@app.command(writes_files=True)
 def select(
-    inputs: TextInput,
+    inputs: Annotated[Input, OmitFields(["given", "no_references"])],
     target: Target,
     n: Annotated[int, Option("--n", help="Number of sources per language pair.", min=1)] = 100,
     metric: Annotated[str, Option("--metric", "-m", help="Metric that scores the outputs.", metavar="METRIC")] = "chrf",
@@ -311,7 +311,7 @@ def select(
     emit(form, paths, [{"written": path} for path in paths], lambda: say(about, *(f"written: {p}" for p in paths)))
 
 
-@app.command()
+@app.command(writes_files=True)
 def convert(
     data: NameOrPath,
     target: Target,

@@ -13,8 +13,8 @@ from typer import Option
 from ranker.cli.comparison import compare
 from ranker.cli.options import (
     MOST_RESAMPLES,
+    CorpusInput,
     ExcludeSelfOption,
-    Input,
     KindOption,
     LevelName,
     OutputForm,
@@ -45,7 +45,7 @@ LevelChoice = StrEnum("LevelChoice", {level: level for level in get_args(LevelNa
 
 
 def command(
-    inputs: Input,
+    inputs: CorpusInput,
     sharding: ShardOptions,
     metric: MetricsOption = None,
     model: Annotated[

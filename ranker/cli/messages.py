@@ -39,11 +39,19 @@ _MOVED = (
         r"the model is written to the file that -o names. See: ranker \1train --help",
     ),
     (
+        r"ranker (train|evaluate): No such option: (-s|-r|-t|--source|--references|--translations|--align)(?![\w-])",
+        "plain text has no human judgements: give JSON or a table with them. See: ranker help judgements",
+    ),
+    (
+        r"ranker (data convert|data select|nbest from-dataset): No such option: (?:-o|--output)(?![\w-])",
+        r"the file to write is given without an option. See: ranker \1 --help",
+    ),
+    (
         r".*: No such option: --severity-weights\b",
         "write the data with these weights first: ranker data convert FILE NEW --severity-weights critical=10",
     ),
 )
-"""Messages for commands and options that were moved."""
+"""Messages for commands and options that were moved, and for options that other commands have."""
 
 
 def _with_suggestion(message: str) -> str:

@@ -219,7 +219,6 @@ class Corpora:
         ),
     ] = field(default_factory=list)
     lp: Annotated[list[str], _LP] = field(default_factory=list)
-    severity_weights: Annotated[list[str], _SEVERITY_WEIGHTS] = field(default_factory=list)
 
     def each(self) -> list[Self]:
         """Return one record per corpus, for commands that read the corpora separately."""
@@ -284,17 +283,17 @@ class Corpora:
     def _corpora(self) -> list[Dataset]:
         return [self._loaded(name) for name in self.data]
 
-    def _loaded(self, name: str, systems: Sequence[str] = ()) -> Dataset:
+    def _loaded(self, name: str) -> Dataset:
         from ranker.corpora import catalogue
-        from ranker.corpora.formats.mqm import weights_of
 
-        return catalogue.load(name, systems=systems, severity_weights=weights_of(self.severity_weights))
+        return catalogue.load(name)
 
 
 @dataclass(frozen=True)
-class Input(Corpora):
-    """The data that a command reads (corpora or parallel files), and files with scores of the translations."""
+class CorpusInput(Corpora):
+    """The corpora that a command reads, with or without references, and files with scores of their candidates."""
 
+    severity_weights: Annotated[list[str], _SEVERITY_WEIGHTS] = field(default_factory=list)
     given: Annotated[
         list[str],
         Option(
@@ -302,6 +301,28 @@ class Input(Corpora):
             metavar="NAME=FILE",
         ),
     ] = field(default_factory=list)
+    no_references: Annotated[bool, Option("--no-references", help="Ignore references in the data.")] = False
+
+    def not_for_shards(self) -> dict[str, object]:
+        """Options that shards do not allow, with their values."""
+        return {"--lp": self.lp, "--given": self.given}
+
+    def _loaded(self, name: str, systems: Sequence[str] = ()) -> Dataset:
+        from ranker.corpora import catalogue
+        from ranker.corpora.formats.mqm import weights_of
+
+        corpus = catalogue.load(name, systems=systems, severity_weights=weights_of(self.severity_weights))
+        if not self.no_references:
+            return corpus
+        from ranker.corpora.selection import without_references
+
+        return without_references(corpus)
+
+
+@dataclass(frozen=True)
+class Input(CorpusInput):
+    """The data that a command reads: corpora, or parallel files of plain text."""
+
     source: Annotated[Path | None, Option("--source", "-s", help="Source sentences: one per line, or SGML or XML.")] = (
         None
     )
@@ -311,7 +332,6 @@ class Input(Corpora):
             "--references", "-r", help="Reference translations, one per line: one or more files.", metavar="FILE..."
         ),
     ] = field(default_factory=list)
-    no_references: Annotated[bool, Option("--no-references", help="Ignore references in the data.")] = False
     translations: Annotated[
         list[Path],
         Option(
@@ -352,22 +372,21 @@ class Input(Corpora):
         files = system_files(self.translations).items()
         return next((system for system, path in files if name in (str(path), Path(path).name)), name)
 
+    def not_for_shards(self) -> dict[str, object]:
+        """Options that shards do not allow, with their values."""
+        files = {"-s": self.source, "-r": self.references, "-t": self.translations}
+        return {**super().not_for_shards(), **files}
+
     def _corpora(self) -> list[Dataset]:
         from ranker.corpora.formats.reading import read_parallel
 
         if self.parallel:
-            corpora = [read_parallel(self.source, self.references, self.translations, self.align)]
-        else:
-            try:
-                corpora = [self._loaded(name, listed_names(self.systems)) for name in self.data]
-            except DataError:
-                self._refuse_plain_texts()
-                raise
-        if not self.no_references:
-            return corpora
-        from ranker.corpora.selection import without_references
-
-        return [without_references(corpus) for corpus in corpora]
+            return [read_parallel(self.source, self.references, self.translations, self.align)]
+        try:
+            return [self._loaded(name, listed_names(self.systems)) for name in self.data]
+        except DataError:
+            self._refuse_plain_texts()
+            raise
 
     def _refuse_plain_texts(self) -> None:
         """Refuse several plain-text files given as corpora, with an error that names the right options for them."""

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from typer import Option
 
-from ranker.cli.options import Input, KindOption, ModelOption, ResamplesOption, SeedOption, typed_options, working
+from ranker.cli.options import Input, KindOption, ModelOption, OmitFields, ResamplesOption, typed_options, working
 from ranker.cli.output import print_note, print_pending_notes, say
 from ranker.cli.pages import check_page, write_html
 from ranker.cli.scorer import files_for
@@ -19,7 +19,7 @@ _OF_COMPARISON = ("comparison", "html", "plots", "quiet", "jobs", "long_signatur
 
 def command(
     context: typer.Context,
-    inputs: Input,
+    inputs: Annotated[Input, OmitFields(["severity_weights"])],
     model: ModelOption = None,
     comparison: Annotated[
         Path | None, Option(help="JSON output of ranker evaluate for several metrics, to report on instead of a model.")
@@ -36,7 +36,6 @@ def command(
         ),
     ] = 10,
     resamples: ResamplesOption = 1000,
-    seed: SeedOption = 0,
 ) -> None:
     """Write an HTML report on a ranker or a comparison.
 
@@ -75,7 +74,7 @@ def command(
         extractors = ranker.feature_set.members
         datasets = [each.read(extractors) for each in inputs.each()]
         with working("examining"):
-            findings = examine(ranker, datasets, kind=kind, examples=examples, resamples=resamples, seed=seed)
+            findings = examine(ranker, datasets, kind=kind, examples=examples, resamples=resamples)
         with working("writing"):
             page, drawn = ranker_report(findings)
         for measured in findings.measured:

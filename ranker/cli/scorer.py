@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from ranker.cli.options import Input
+from ranker.cli.options import CorpusInput
 from ranker.cli.output import print_note
 from ranker.errors import MissingError, OptionError, nearest
 from ranker.signature import make_signature
@@ -59,7 +59,7 @@ def single(metrics: list[str] | None, option: str = "--metric") -> str | None:
 def chosen(
     model: Path | None,
     metrics: list[str] | None,
-    data: Input,
+    data: CorpusInput,
     read: Callable[[Sequence[Extractor]], Dataset] | None = None,
 ) -> tuple[Scorer, Dataset]:
     """Return the scorer that the options name, or else the included ranker that suits the data; and the data.
@@ -178,7 +178,7 @@ def print_tied(scorer: Scorer, dataset: Dataset, scores: FloatArray) -> None:
 def given_scorers(
     metrics: list[str] | None,
     model: Path | None,
-    data: Input,
+    data: CorpusInput,
     *,
     systems: bool = False,
     preferences: bool = False,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from ranker.cli.options import Input, working
+from ranker.cli.options import CorpusInput, working
 from ranker.cli.output import emit, print_note, say, say_progress, say_signatures
 from ranker.errors import OptionError, counted
 from ranker.signature import make_signature
@@ -52,7 +52,7 @@ class ShardOptions:
         ),
     ] = None
 
-    def find(self, inputs: Input, unsuited: Mapping[str, object], *, must_write: bool) -> Shards | None:
+    def find(self, inputs: CorpusInput, unsuited: Mapping[str, object], *, must_write: bool) -> Shards | None:
         """Return the shards that the data options name, or None if they name no shards.
 
         `unsuited` are options, with their values, that are not available for shards, besides those of input.
@@ -68,14 +68,7 @@ class ShardOptions:
                 instead = "; to write the result to a file, use --output" if option == "--out" else ""
                 raise OptionError(f"{option}: {what}{instead}")
             return None
-        of_input = {
-            "--lp": inputs.lp,
-            "-s": inputs.source,
-            "-r": inputs.references,
-            "-t": inputs.translations,
-            "--given": inputs.given,
-        }
-        for option in [option for option, value in {**of_input, **unsuited}.items() if value]:
+        for option in [option for option, value in {**inputs.not_for_shards(), **unsuited}.items() if value]:
             raise OptionError(f"{option}: not available for shards, only for whole data sets")
         if must_write and self.out is None:
             raise OptionError("the result has one file per shard: give a directory for these files (--out DIR)")

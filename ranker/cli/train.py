@@ -12,9 +12,9 @@ import typer
 from typer import Option
 
 from ranker.cli.options import (
+    CorpusInput,
     DocumentFormat,
     ExcludeSelfOption,
-    Input,
     KindOption,
     OmitFields,
     ReferencesAsCandidatesOption,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 def command(
     context: typer.Context,
-    inputs: Annotated[Input, OmitFields(["given"])],
+    inputs: Annotated[CorpusInput, OmitFields(["given"])],
     features: Annotated[
         str,
         Option(

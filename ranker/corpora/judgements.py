@@ -185,7 +185,8 @@ def use_of_errors(dataset: Dataset) -> str:
     marked = int((dataset.errors["severity"] != NO_ERROR).sum())
     if not marked or kinds(dataset):
         return ""
-    advice = "--severity-weights major=5 makes ratings of them, and ranker agreement --spans compares their raters"
+    ratings = "ranker data convert FILE NEW --severity-weights major=5 makes ratings of them"
+    advice = f"{ratings}, and ranker agreement --spans compares their raters"
     return f", but {counted(marked, 'marked error')}: {advice}"
 
 

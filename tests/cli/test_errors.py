@@ -83,7 +83,9 @@ def test_files_of_plain_text_as_arguments_are_told_their_options(tmp_path, comma
         what = f"pass plain-text files with options: {options} (sources, references, translations)"
         assert printed.err == f"ranker: error: {what}\n"
     Path("src.de").write_text("Yes.\nNo.\n")
-    assert "files of plain text are given by -s, -r and -t" in command("score", "src.de", "-m", "chrf", code=2).err
+    assert "read plain text from -s, -r and -t" in command("score", "src.de", "-m", "chrf", code=2).err
+    for name in ("train", "evaluate"):
+        assert "commands that need no human judgements read plain text" in command(name, "src.de", "ref.en", code=2).err
 
 
 @pytest.mark.parametrize("form", ["table", "json", "jsonl", "csv"])

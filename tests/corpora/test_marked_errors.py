@@ -366,7 +366,7 @@ def test_two_weights_of_a_severity_are_refused() -> None:
 
 def test_marked_errors_without_ratings_are_no_judgements_until_they_are_weighted(tmp_path: Path) -> None:
     path = marked_file(tmp_path, [{"severity": "major"}, {"severity": "minor"}])
-    message = ", but 2 marked errors: --severity-weights major=5 .* agreement --spans"
+    message = ", but 2 marked errors: ranker data convert FILE NEW --severity-weights major=5 .* agreement --spans"
     with pytest.raises(DataError, match=f"contains no human judgements{message}"):
         resolve_kind(read_dataset(path))
     with pytest.raises(DataError, match=f"no judgements of kind 'mqm'; available: none{message}"):
@@ -377,7 +377,7 @@ def test_marked_errors_without_ratings_are_no_judgements_until_they_are_weighted
 def test_reports_on_systems_and_data_say_how_marked_errors_are_used(
     tmp_path: Path, command: Callable[..., Any]
 ) -> None:
-    hint = ", but 8 marked errors: --severity-weights major=5 makes ratings of them"
+    hint = ", but 8 marked errors: ranker data convert FILE NEW --severity-weights major=5 makes ratings of them"
     candidates = [
         {"system": name, "text": f"{name} text", "errors": [{"start": 0, "end": 1, "severity": "minor"}]}
         for name in ("A", "B")

@@ -189,7 +189,7 @@ def parse_dataset(
     raise DataError(
         f"unknown format; expected a file name ending in {', '.join((*FORMATS, *READ_ONLY))} (or .gz), or JSON, "
         "or a table "
-        "whose first line names its columns; files of plain text are given by -s, -r and -t",
+        "whose first line names its columns; commands that need no human judgements read plain text from -s, -r and -t",
         file=file,
     )
 

@@ -146,5 +146,5 @@ def test_severities_may_have_other_weights(tmp_path, command):
     assert values(read_dataset(tmp_path / "y.jsonl"), "mqm_total") == pytest.approx([7.55, 0, 25, 0.5])
     without = command("score", "--data", str(path), "-m", "chrf", "--severity-weights", "severe=10", code=2).err
     assert "ranker data convert FILE NEW --severity-weights critical=10" in without
-    wrong = command("data", "check", str(path), "--severity-weights", "critical", code=2)
+    wrong = command("data", "convert", str(path), "y.jsonl", "--severity-weights", "critical", code=2)
     assert "--severity-weights: expected SEVERITY=WEIGHT, such as critical=25, with a weight from 0 to" in wrong.err
