@@ -281,6 +281,15 @@ def tokenised(dataset: Dataset) -> list[Note]:
     )
 
 
+def decomposed(dataset: Dataset) -> list[Note]:
+    """Find systems that write accents as characters of their own although the references do not."""
+    return _styled(
+        dataset,
+        lambda texts: pc.not_equal(pc.utf8_normalize(texts, "NFC"), texts),
+        "have accents as separate characters (are not in Unicode's form NFC)",
+    )
+
+
 def _longer(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.not_equal(pc.utf8_upper(texts), texts)
 
@@ -476,6 +485,7 @@ CHECKS: tuple[Check, ...] = (
     short_or_long,
     lower_case,
     tokenised,
+    decomposed,
     nearly_identical_systems,
     almost_all_ties,
 )

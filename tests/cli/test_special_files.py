@@ -20,7 +20,7 @@ TEXT = b"a b c d\nb c d e\n"
     "words",
     [
         "lm train -o out.arpa --text",
-        "align train -t good.json -o out.align -s",
+        "align train -t one -o out.align -s",
         "contrast good.json A B -m bleu --parser none --train-text",
         "rank good.json --model",
         "align apply -s good.json -t good.json --model",

@@ -90,6 +90,13 @@ DAMAGED: dict[str, tuple[list[str], list[str]]] = {
         [text.replace(",", " ,").replace(".", " .") for text in CLEAN],
         [f"{TOKENISED} (first: data[1], bad)"],
     ),
+    "decomposed": (
+        [text.replace(" ", " e\u0301", 1) for text in CLEAN],
+        [
+            "60 outputs of bad have accents as separate characters (are not in Unicode's form NFC), unlike the "
+            "references (first: data[1], bad)"
+        ],
+    ),
 }
 
 

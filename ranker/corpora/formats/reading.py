@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -28,6 +29,7 @@ FORMATS = {
     ".parquet": "parquet",
 }
 """Formats for reading and writing, by file extension."""
+_RECORD = re.compile(r'[0-9]+ \|\|\| .* \|\|\| |\{"[^"]+": ?.*\}\s*\Z')
 READ_ONLY = {".sgm": "testset", ".sgml": "testset", ".xml": "testset"}
 
 
@@ -94,6 +96,10 @@ def read_parallel(
     from ranker.corpora.documents.testsets import is_testset, read_testset
 
     systems = system_files(translations)
+    for path in (source, *references, *systems.values()):
+        if path is not None and format_of(path) in {*FORMATS.values()}:
+            what = "is JSON or a table by its name, expected one segment per line: give it with --data, or rename it"
+            raise DataError(what, file=display_name(path))
     first = next(path for path in (source, *references, *systems.values()) if path is not None)
     if any(is_testset(path) for path in (source, *references, *systems.values()) if path is not None):
         if align:
@@ -107,6 +113,11 @@ def read_parallel(
         [first_lines if path is first else read_lines(path, None if aligned else size, like) for path in paths]
         for paths, aligned in ((references, False), (systems.values(), align))
     )
+    others = zip((*references, *systems.values()), (*reference_lines, *system_lines), strict=True)
+    for path, lines in ((first, first_lines), *others):
+        if _RECORD.match(lines[0]):
+            what = "looks like JSON or an n-best list, expected one segment per line: give JSON with --data, and n-best"
+            raise DataError(f"{what} lists to ranker rerank", file=display_name(path), line=1)
     if align:
         from ranker.corpora.line_alignment import align_lines
 

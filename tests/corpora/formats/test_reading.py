@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -411,3 +412,31 @@ def test_an_output_without_a_system_that_several_people_judged_is_one(tmp_path: 
             [2, "j1", 5.0],
             [3, "j1", 6.0],
         ]
+
+
+PLACES = ("source", "reference", "translation")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.jsonl", "x\n", "is JSON or a table by its name, expected one segment per line: give it with --data"),
+        ("a.csv.gz", "x\n", "is JSON or a table by its name"),
+        ("a.txt", '{"translation": "x"}\n', "looks like JSON or an n-best list, expected one segment per line"),
+        ("a.out", "0 ||| x ||| LM= -1 ||| -1\n", "looks like JSON or an n-best list, expected one segment per line"),
+    ],
+)
+@pytest.mark.parametrize("place", PLACES)
+def test_what_is_no_plain_text_is_not_read_line_by_line(
+    tmp_path: Path, name: str, text: str, message: str, place: str
+) -> None:
+    (tmp_path / "plain").write_text("x\n", encoding="utf-8")
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    source, reference, translation = (tmp_path / (name if at == place else "plain") for at in PLACES)
+    with pytest.raises(DataError, match=re.escape(message)):
+        read_parallel(source, [reference], [translation])
+
+
+def test_text_that_begins_like_json_is_text(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text('{"x"} is a set\n', encoding="utf-8")
+    assert read_parallel(None, [], [tmp_path / "a"]).candidates["text"].tolist() == ['{"x"} is a set']
