@@ -27,11 +27,15 @@ _MOST_STEPS, _MOST_GROWTH, _LONGEST_TEXT, _MOST_ADDED, _MOST_VOCABULARY = 32, 64
 _LONGEST_WORD = 1000
 _PRECOMPILED = 18
 """Letters that the usual table of SentencePiece puts in place of one at most."""
+_BYTES = 4
+"""Letters that stand for the bytes of one; those of a second ByteLevel stand for those of the first."""
 
 _CLASS = r"\\[sSdDwWnrt]|\\[pP]\{\^?\w+\}|\\\W"
 _ONE = rf"(?:{_CLASS}|\[\^?(?:{_CLASS}|[^\\\[\]&])+\]|[^\\\[\](){{}}*+?|^$])"
 _PLAIN = re.compile(rf"{_ONE}+(?:[*+?]|\{{\d{{1,3}}(?:,\d{{0,3}})?\}})?")
 """Characters and classes of characters, of which only the last is repeated."""
+_NOTHING = re.compile(rf"(?:{_ONE}(?:[*?]|\{{0+(?:,\d*)?\}}))?")
+"""Plain patterns that also match nothing, which is everywhere in a text."""
 _ENDINGS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
 _REST = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 _KNOWN = {
@@ -67,8 +71,7 @@ def _problems(document: Mapping[str, Any]) -> Iterator[str]:
                 yield f"its {part} has the step {str(kind)[:40]!r}, which is not supported"
             yield from _step(step, part)
             growth *= max(1, len(str(step.get("content", ""))))
-            if kind == "Precompiled":
-                growth *= _PRECOMPILED
+            growth *= {"Precompiled": _PRECOMPILED, "ByteLevel": _BYTES}.get(str(kind), 1)
         if growth > _MOST_GROWTH:
             yield f"its {part} makes texts up to {growth:,} times as long"
     post = document.get("post_processor")
@@ -115,7 +118,7 @@ def _step(step: Mapping[str, Any], part: str) -> Iterator[str]:
         if len(str(step.get(name, ""))) > _LONGEST_TEXT:
             yield f"its {part} inserts a text of {len(str(step[name])):,} characters"
     pattern = step.get("pattern")
-    if isinstance(pattern, dict) and "" in pattern.values():
+    if isinstance(pattern, dict) and ("" in pattern.values() or _NOTHING.fullmatch(str(pattern.get("Regex", ".")))):
         yield f"its {part} searches for nothing"
     if step.get("type") == "Precompiled" and _longest_replacement(step.get("precompiled_charsmap")) > _LONGEST_TEXT:
         yield f"its {part} has a damaged table of characters"

@@ -140,11 +140,15 @@ def _rule_problems(directory: Path) -> Iterator[str]:
     rules, trees = directory / "attribute_ruler" / "patterns", directory / "lemmatizer" / "trees"
     if rules.is_file():
         for rule in _dictionaries(msgspec.msgpack.decode(rules.read_bytes())):
-            for pattern in _searched(rule):
+            for pattern in _texts(_named(rule, "REGEX")):
                 if not ends_soon(pattern):
                     yield f"attribute_ruler searches for {pattern[:60]!r}, which could take for ever"
+            for times in _texts(_named(rule, "OP")):
+                if any(len(number) > len(str(_FEW)) or int(number) > _FEW for number in re.findall("[0-9]+", times)):
+                    what = f"repeats a word {times[:60]!r}, expected at most {_FEW} times"
+                    yield f"a pattern of attribute_ruler {what}"
             for tokens in rule.get("patterns") or ():
-                wild = [token for token in tokens if isinstance(token, dict) and token.get("OP", "!") != "!"]
+                wild = [token for token in tokens if isinstance(token, dict) and {*_named(token, "OP")} - {"!"}]
                 if len(wild) > _MOST_WILDCARDS:
                     yield f"a pattern of attribute_ruler repeats {len(wild)} words, expected at most {_MOST_WILDCARDS}"
     if trees.is_file():
@@ -162,11 +166,17 @@ def _dictionaries(value: object) -> Iterator[dict[str, Any]]:
         yield from _dictionaries(inner)
 
 
-def _searched(rule: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the regular expressions in a rule's conditions on a word."""
-    for key, value in rule.items():
-        if key == "REGEX":
-            yield from [value] if isinstance(value, str) else map(str, next(iter(value.values())))
+def _named(settings: Mapping[Any, Any], name: str) -> list[Any]:
+    """Return the values of the keys that spaCy, which ignores their case, takes for `name`."""
+    return [value for key, value in settings.items() if str(key).upper() == name]
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _texts(inner)
+    elif isinstance(value, str):
+        yield value
 
 
 def _is_text(label: object) -> bool:

@@ -285,6 +285,7 @@ def _charsmap(raw: bytes) -> dict[str, Any]:
     return _changed(normalizer={"type": "Precompiled", "precompiled_charsmap": base64.b64encode(raw).decode()})
 
 
+BYTES = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
 SPLIT = {"type": "Split", "pattern": {"Regex": r"\s+"}, "behavior": "Removed", "invert": False}
 ADDED = {**tokenizer()["added_tokens"][0], "id": 50}
 TOKENIZERS: dict[str, tuple[Any, str]] = {
@@ -313,6 +314,17 @@ TOKENIZERS: dict[str, tuple[Any, str]] = {
         "inserts a text of",
     ),
     "nothing searched for": (_changed(normalizer=_replace({"String": ""}, "b")), "searches for nothing"),
+    **{
+        f"a search that finds nothing, {pattern}": (
+            _changed(normalizer={"type": "Sequence", "normalizers": [_replace({"Regex": pattern}, "a")] * 30}),
+            "searches for nothing",
+        )
+        for pattern in ("q*", r"\s?", "[qx]{0,3}")
+    },
+    "bytes of bytes": (
+        _changed(pre_tokenizer={"type": "Sequence", "pretokenizers": [BYTES] * 4}),
+        "its pre_tokenizer makes texts up to 256 times as long",
+    ),
     "steps without end": (
         _changed(pre_tokenizer={"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}] * 500}),
         "has 501 steps, expected at most 32",

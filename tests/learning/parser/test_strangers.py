@@ -155,7 +155,16 @@ def test_tokenizers_that_could_take_for_ever_are_refused(directory: Path, field:
     [
         ([{"TEXT": {"REGEX": "(a|a)*b"}}], r"attribute_ruler searches for '\(a\|a\)\*b'"),
         ([{"TEXT": {"REGEX": {"IN": ["x", "(a+)+b"]}}}], r"attribute_ruler searches for '\(a\+\)\+b'"),
+        ([{"TEXT": {"regex": "(a+)+b"}}], r"attribute_ruler searches for '\(a\+\)\+b'"),
+        ([{"TEXT": {"REGEX": {"IN": ["x"], "not_in": ["(a+)+b"]}}}], r"attribute_ruler searches for '\(a\+\)\+b'"),
+        ([{"TEXT": {"FUZZY": {"REGEX": "(a+)+b"}}}], r"attribute_ruler searches for '\(a\+\)\+b'"),
         ([{"OP": "*"}] * 40, "repeats 40 words, expected at most 3"),
+        ([{"op": "*"}] * 40, "repeats 40 words, expected at most 3"),
+        (
+            [{"OP": "{0,900000000}"}],
+            r"a pattern of attribute_ruler repeats a word '\{0,900000000\}', expected at most 32 times",
+        ),
+        ([{"op": "{900000000}"}], r"repeats a word '\{900000000\}', expected at most 32 times"),
     ],
 )
 def test_rules_that_could_take_for_ever_are_refused(directory: Path, pattern: Any, says: str) -> None:
