@@ -31,6 +31,25 @@ UNITS = (
     *(("kilometers", "miles"), ("kilometres", "miles"), ("miles", "kilometres"), ("metres", "feet")),
     *(("meters", "feet"), ("Meter", "Fuß"), ("Kilometer", "Meilen")),
 )
+SCALES = (
+    *(("million", "billion"), ("billion", "million"), ("Millionen", "Milliarden"), ("Milliarden", "Millionen")),
+    *(("миллион", "миллиард"), ("миллиард", "миллион"), ("milion", "miliard"), ("万", "亿"), ("亿", "万")),
+    *(("लाख", "करोड़"), ("करोड़", "लाख")),
+)
+COUNTED = {
+    "en": "three four five six seven eight nine ten",
+    "de": "drei vier fünf sechs sieben acht neun zehn",
+    "cs": "tři čtyři pět šest sedm osm devět deset",
+    "ru": "три четыре пять шесть семь восемь девять десять",
+    "hi": "तीन चार पाँच छह सात आठ नौ दस",
+}
+PARAGRAPHS = (
+    "\n\nWould you prefer a more formal version?",
+    "\n\n(The tone of the original was kept.)",
+    "\n\nOr, more freely: something else.",
+    "\n\n---\n**About the words**\n1. literal",
+    " (Translated from the original)",
+)
 PREAMBLES = ("Here is the translation: ", "Translation: ", "Hier ist die Übersetzung: ", "以下是翻译：")
 NOTES = (
     " (Note: the second word is a name.)",
@@ -108,6 +127,42 @@ def dropped_number(pair: Pair, rng: random.Random) -> Pair | None:
     return source, output[: match.start()] + output[match.end() :]
 
 
+def without_point(pair: Pair, rng: random.Random) -> Pair | None:
+    """Drop the decimal point of a number that the source has too."""
+    source, output = pair
+    for match in re.finditer(r"(?<![\d.,:/-])(\d{1,3})[.,](\d{1,2})(?![\d.,:/-])", output):
+        if re.search(rf"(?<!\d){match[1]}[.,]{match[2]}(?!\d)", source):
+            return source, output[: match.start()] + match[1] + match[2] + output[match.end() :]
+    return None
+
+
+def scaled(pair: Pair, rng: random.Random) -> Pair | None:
+    """Exchange a word such as "million" after a number where the source has a number."""
+    for word, other in SCALES:
+        if re.search(rf"\d\s?{word}", pair[1]) and re.search(r"\d", pair[0]) and other not in pair[1]:
+            return pair[0], re.sub(rf"(\d\s?){word}", rf"\1{other}", pair[1], count=1)
+    return None
+
+
+def miscounted(pair: Pair, rng: random.Random) -> Pair | None:
+    """Exchange a number in words that the source has in words too."""
+    for words in COUNTED.values():
+        for at, word in enumerate(words.split()):
+            said = "|".join(each.split()[at] for each in COUNTED.values())
+            if re.search(rf"(?<!\w){word}(?!\w)", pair[1]) and re.search(rf"(?<!\w)(?:{said})(?!\w)", pair[0]):
+                other = rng.choice([each for each in words.split() if each not in pair[1]])
+                return pair[0], re.sub(rf"(?<!\w){word}(?!\w)", other, pair[1], count=1)
+    return None
+
+
+def repunctuated(pair: Pair, rng: random.Random) -> Pair | None:
+    """Copy a source of at least two words with other punctuation."""
+    source = pair[0].strip()
+    bare = source.rstrip(".!?…。！？।؟")
+    made = rng.choice([f'"{source}"', f"{bare}!", f"- {source}", bare])
+    return (source, made) if len(re.findall(r"\w+", source)) > 1 and made not in (source, pair[1]) else None
+
+
 def exchanged(*lists: list[str]) -> Damage:
     """Return what exchanges a name for another of its list."""
 
@@ -183,10 +238,15 @@ def copied(*, short: bool) -> Damage:
 ERRORS: dict[str, tuple[tuple[str, ...], Damage]] = {
     "source copied (up to 20 characters)": (("copy",), copied(short=True)),
     "source copied (more)": (("copy",), copied(short=False)),
+    "source copied with other punctuation": (("copy",), repunctuated),
     "half translated": (("mixed", "copy", "language"), half_translated),
     "note added": (("preamble",), noted),
+    "paragraph or bracket added": (("preamble",), lambda pair, rng: (pair[0], pair[1] + rng.choice(PARAGRAPHS))),
     "number changed": (("numbers",), changed_number),
     "number dropped": (("numbers",), dropped_number),
+    "decimal point dropped": (("numbers",), without_point),
+    "million for billion": (("numbers",), scaled),
+    "number word changed": (("numbers",), miscounted),
     "cut to half": (("truncation",), cut(0.5)),
     "refused": (("refusal",), lambda pair, rng: (pair[0], rng.choice(REFUSALS))),
     "last three words three times": (("repetition",), repeated),

@@ -9,9 +9,10 @@ from functools import cache
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ranker.checks.pairs import PairedTexts
-from ranker.checks.texts import clean_words, tables
+from ranker.checks.texts import bare, clean_words, tables
 
 _CODE = re.compile(r"[{}=<>\\_|]|\(\)|::|;\s*$|^\s*[$#]|--\w")
 _QUOTED = re.compile("""["“„«‘]([^"“”„«»]{3,60})["”“»’]""")
@@ -25,10 +26,11 @@ _RUN, _SHARE = 3, 0.15
 
 def copies(texts: PairedTexts) -> Iterator[tuple[int, str]]:
     """Yield the outputs that equal their source, if a translation would change that text."""
-    suspects = texts.copies & texts.translated
-    for row, source, _, references in texts.beside(suspects):
-        same = source.strip().lower() in (text.strip().lower() for text in references)
-        if not same and untranslated(source, *texts.pair(row)):
+    owner = pa.array(np.repeat(np.arange(len(texts.sources)), np.diff(texts.slots)))
+    kept = pc.equal(bare(texts.references), bare(texts.sources).take(owner)).to_numpy()
+    suspects = texts.copies & texts.translated & ~texts.of_references(kept)[texts.source]
+    for row, source, _, _ in texts.beside(suspects):
+        if untranslated(source, *texts.pair(row)):
             yield row, "the source"
 
 
@@ -112,7 +114,8 @@ def untranslated(text: str, source: str, target: str, *, part: bool = False) -> 
             and source in tables()["language"]["words"]
             and any(map(_frequent(target, source).__contains__, lower))
         )
-        return (bool(function) and len(content) > 0) or (len(lower) > 4 and not title)
+        prose = len(function) > sum(word[:1].isupper() for word in words) and len(function) > 1
+        return prose or (bool(function) and len(content) > 0) or (len(lower) > 4 and not title)
     if content:
         return bool(function) or ended or len(lower) > 4
     # also a title of several words may be kept

@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal
 
 from ranker.checks.texts import tables
 
 _DATE = re.compile(r"(?<!\d)(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})(?!\d)")
-_NUMBER = re.compile(r"(?<!\d)\d{1,3}(?:[.,'’\u00a0\u202f ]\d{3})+(?!\d)(?:[.,]\d+)?|\d+[.,]\d+(?![.,]?\d)|\d+")
+_NUMBER = re.compile(
+    r"(?<!\d)(?:\d{1,2}(?:,\d\d)+,\d{3}(?![\d,])"
+    r"|\d{1,3}(?:[.,'’\u00a0\u2009\u202f ]\d{3})+(?!\d)(?:[.,]\d+)?)|\d+[.,]\d+(?![.,]?\d)|\d+"
+)
+_DIGITS = re.compile(r"\d+")
+_AMBIGUOUS = re.compile(r"\d{1,3}[.,]\d{3}")
 _GROUPED = re.compile(r"\D\d{3}$")
 _HAN = re.compile("[〇零一二三四五六七八九十两兩百千万萬亿億兆半]+")
 _HAN_DIGITS = {**{digit: value for value, digit in enumerate("〇一二三四五六七八九")}, "零": 0, "两": 2, "兩": 2}
 _HAN_UNITS = {"十": 10, "百": 100, "千": 1000}
 _HAN_POWERS = {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8, "兆": 10**12}
+_SIGNS = str.maketrans("٬٫·", ",..")
+_DIGITS_AND_UNITS = r"(?<!\d)\d++(?:\.\d+)?[百千万萬亿億兆백천만억조]+"
+_COMPOUND = re.compile(rf"(?:{_DIGITS_AND_UNITS}\s?){{2,}}(?:\d+(?!\d))?|{_DIGITS_AND_UNITS}\d+")
+_ROMAN = re.compile(r"(?<![\w.-])(?=[IVXL]{2})(X{0,3}|XL|LX{0,3})(IX|IV|V?I{0,3})(?:e|ème)?(?!\w)")
+_TENS = {numeral: 10 * ten for ten, numeral in enumerate(["", "X", "XX", "XXX", "XL", "L", "LX", "LXX", "LXXX"])}
+_ONES = {numeral: one for one, numeral in enumerate(["", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"])}
+_POWERS = {**_HAN_UNITS, **_HAN_POWERS, "백": 100, "천": 1000, "만": 10**4, "억": 10**8, "조": 10**12}
 _SMALLEST = 3
 """Smallest number that counts as missing from an output; one and two have too many expressions."""
 
@@ -23,33 +38,181 @@ def numbers(text: str) -> Counter[str]:
     """Return the numbers of a text, without digit grouping, and with a point before decimals."""
     for pattern in tables()["kept"].values():
         text = re.sub(pattern, " ", text)
-    found: Counter[str] = Counter()
-    for number in _NUMBER.findall(_DATE.sub(r"\1 \3 \4", text)):
-        plain = re.sub(r"\d", lambda digit: str(int(digit[0])), number)
-        whole, *decimals = [plain] if _GROUPED.search(plain) else re.split(r"[.,](?=\d+$)", plain)
-        found[".".join([re.sub(r"\D", "", whole).lstrip("0") or "0", *decimals])] += 1
-    return found
+    text = re.sub(r"(?:^|(?<=[\s(<>=≤≥]))\.(?=\d)", "0.", _COMPOUND.sub(_han_sum, text.translate(_SIGNS)))
+    return Counter(_plain(number) for number in _NUMBER.findall(_DATE.sub(r"\1 \3 \4", text)))
+
+
+def _plain(number: str) -> str:
+    digits = re.sub(r"\d", lambda digit: str(int(digit[0])), number)
+    whole, *decimals = [digits] if _GROUPED.search(digits) else re.split(r"[.,](?=\d+$)", digits)
+    return ".".join([re.sub(r"\D", "", whole).lstrip("0") or "0", *decimals])
+
+
+def _han_sum(numeral: re.Match[str]) -> str:
+    parts = re.findall(r"(\d+(?:\.\d+)?)([^\d\s]*)", numeral[0])
+    total = sum(Decimal(number) * math.prod(map(_POWERS.__getitem__, units)) for number, units in parts)
+    return f" {_shortest(f'{total:f}')} "
+
+
+def _shortest(number: str) -> str:
+    return number.rstrip("0").rstrip(".") if "." in number else number
 
 
 def unmatched(
     source: str, own: str, wanted: Counter[str], given: Counter[str], languages: tuple[str, str]
 ) -> tuple[list[str], list[str]]:
     """Return the source's numbers that the output has in no notation, and the output's numbers not in the source."""
-    if not wanted - given:
-        return [], []
-    scaled, clock = (_has(name, source, own) for name in ("scale", "clock"))
+    missing: list[str] = []
+    extra: list[str] = []
+    if wanted - given and _DIGITS.findall(source) != _DIGITS.findall(own):
+        missing, extra = _unmatched_digits(source, own, wanted, given, languages)
+    known = all(map(_exact_words, languages))
+    of_source, of_words = (
+        [*spelled(text, language if known else "")] for text, language in zip((source, own), languages, strict=True)
+    )
+    if of_source and of_words:
+        left, added = (
+            [number for number, *_ in these if number not in others and number not in in_words(other, language)]
+            for these, others, other, language in (
+                (of_source, given, own, languages[1]),
+                (of_words, wanted, source, languages[0]),
+            )
+        )
+        if left and added:
+            missing, extra = [*missing, *left], [*extra, *added]
+    left, added = _other_scale(source, own, wanted, given, languages)
+    return [*dict.fromkeys((*missing, *left))], [*dict.fromkeys((*extra, *added))]
+
+
+def _unmatched_digits(
+    source: str, own: str, wanted: Counter[str], given: Counter[str], languages: tuple[str, str]
+) -> tuple[list[str], list[str]]:
+    multiplied, clock = (_has(name, source, own) for name in ("scale", "clock"))
 
     def without(these: Counter[str], others: Counter[str], other: str, language: str) -> list[str]:
         words = in_words(other, language)
-        known = {*others, *(part for number in others for part in number.split(".")), *(words if scaled else ())}
+        whole = {*others, *(words if multiplied else ())}
+        parts = {part for number in others for part in number.split(".")}
 
-        def agrees(number: str) -> bool:
-            same = any(_same(number, each, scaled=scaled, clock=clock) for each in known)
+        def agrees(number: str, known: set[str]) -> bool:
+            same = any(_same(number, each, multiplied=multiplied, clock=clock) for each in known)
             return same or number in words or _is_month(number, other)
 
-        return [number for number in these if not agrees(number) and not all(map(agrees, number.split(".")))]
+        return [
+            number
+            for number in these
+            if not agrees(number, whole | parts if clock or "." not in number else whole)
+            and not ("." in number and all(agrees(part, whole) for part in number.split(".")))
+        ]
 
     return without(wanted, given, own, languages[1]), without(given, wanted, source, languages[0])
+
+
+def _other_scale(
+    source: str, own: str, wanted: Counter[str], given: Counter[str], languages: tuple[str, str]
+) -> tuple[list[str], list[str]]:
+    """Return numbers that stand in both texts with the same digits and words for other powers of ten."""
+    if not all(languages):
+        return [], []
+    of_source, of_own = ([*_large(*each)] for each in zip((source, own), languages, strict=True))
+    in_source, in_own = (
+        {*plain, *_in_han(text)}.union(*large)
+        for plain, text, large in zip((wanted, given), (source, own), (of_source, of_own), strict=True)
+    )
+    missing = [values[0] for values in of_source if in_own.isdisjoint(values)]
+    extra = [values[0] for values in of_own if in_source.isdisjoint(values)]
+    pairs = [(one, other) for one in missing for other in extra if _core(one) == _core(other)]
+    return [one for one, _ in pairs], [other for _, other in pairs]
+
+
+def _large(text: str, language: str) -> Iterator[list[str]]:
+    """Yield the values that each number of at least four digits, or with a word such as "million", may have."""
+    text = _COMPOUND.sub(_han_sum, text)
+    known = [*scaled(text, language)]
+    yield from (values for values, *_ in known)
+    edges = [0, *(edge for _, *span in known for edge in span), len(text)]
+    rest = " ".join(text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
+    yield from (
+        [each] for each in (*map(_plain, _NUMBER.findall(rest)), *_in_han(rest)) if len(each) > 3 and each.isdigit()
+    )
+
+
+def _core(number: str) -> str:
+    return number.replace(".", "").strip("0")
+
+
+def scaled(text: str, language: str) -> Iterator[tuple[list[str], int, int]]:
+    """Yield the value of each number that words such as "million" multiply, and the positions of the whole.
+
+    A number such as 4.176 has two values, because the point may group its digits.
+    """
+    number_and_words, word = _scale_patterns(language)
+    for match in number_and_words.finditer(text.translate(_SIGNS)):
+        power = sum(int(str(each.lastgroup)[1:]) for each in word.finditer(match["words"]))
+        number = match["number"]
+        plain = [_plain(number), *([f"{number[:-4]}.{number[-3:]}"] if _AMBIGUOUS.fullmatch(number) else ())]
+        yield [_shortest(f"{Decimal(each).scaleb(power):f}") for each in plain], *match.span()
+
+
+@functools.cache
+def _scale_patterns(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return a pattern of a number and words that multiply it, and of one such word, its group called by the power."""
+    powers: dict[str, list[str]] = {}
+    for key, pattern in tables()["scales"].items():
+        power, *languages = key.split()
+        if not languages or language in languages:
+            powers.setdefault(power, []).append(pattern)
+    words = {power: "|".join(patterns) for power, patterns in powers.items()}
+    either, apart = "|".join(words.values()), r"[\s-]?[多余餘几幾]?"
+    named = "|".join(f"(?P<p{power}>{pattern})" for power, pattern in words.items())
+    numeral = rf"(?<![\d.,])(?P<number>(?>{_NUMBER.pattern})){apart}(?P<words>(?:{either})(?:\s?(?:{either}))*)"
+    return re.compile(f"(?i){numeral}"), re.compile(f"(?i){named}")
+
+
+def spelled(text: str, language: str) -> Iterator[tuple[str, int, int]]:
+    """Yield each Roman numeral, and each number from 3 to 10 that one word says, with its positions."""
+    for match in _ROMAN.finditer(text):
+        yield str(_TENS[match[1]] + _ONES[match[2]]), *match.span()
+    if pattern := _exact_words(language):
+        yield from ((str(match.lastgroup)[1:], *match.span()) for match in pattern.finditer(text))
+
+
+@functools.cache
+def _exact_words(language: str) -> re.Pattern[str] | None:
+    """Return a pattern of the words for 3 to 10, in groups called by their numbers; None for other languages."""
+    table = tables()["exact_words"]
+    if language in ("zh", "ja"):
+        words, before, after = (
+            "三四五六七八九十",
+            "(?<![〇零一二三四五六七八九十百千万第])",
+            f"(?=[{table['counters']}])",
+        )
+    else:
+        words, before = table.get(language, "").split(), r"(?<![\w-])(?<!halb )(?<! y )"
+        after = r"(?!\w|-(?:vingt|cent|hundred|thousand|quarter))"
+    named = "|".join(f"(?P<n{value}>{word})" for value, word in enumerate(words, 3))
+    return re.compile(f"(?i){before}(?:{named}){after}") if words else None
+
+
+def written(text: str, language: str) -> set[str]:
+    """Return all numbers that a text may contain, in any notation."""
+    known = {value for values, *_ in scaled(text, language) for value in values}
+    return {*numbers(text), *in_words(text, language), *known}
+
+
+def positions(text: str, number: str) -> Iterator[list[int]]:
+    """Yield the positions of a number that a text says in words of any language."""
+    for language in ("", *tables()["exact_words"]):
+        yield from (place for values, *place in scaled(text, language) if number in values)
+        yield from (place for value, *place in spelled(text, language) if number == value)
+
+
+@functools.cache
+def beyond_digits() -> str:
+    """Return a pattern for texts whose numbers may differ though their digits are equal."""
+    words = "|".join(tables()["exact_words"].values()).replace(" ", "|").replace("(?-i:acht)|", "").replace("$^|", "")
+    scales = "|".join(tables()["scales"].values()).replace(r"(?!\.)", "")
+    return rf"(?i)[IVXL]{{2}}|[三四五六七八九十]|{words}|\p{{Nd}}.?(?:{scales})"
 
 
 def certain(missing: list[str], extra: list[str], language: str) -> bool:
@@ -61,16 +224,21 @@ def certain(missing: list[str], extra: list[str], language: str) -> bool:
 
 @functools.lru_cache(maxsize=100_000)
 def in_words(text: str, language: str) -> frozenset[str]:
-    """Return the numbers that a text may spell out: as Chinese numerals, or as words for small numbers."""
-    found = set()
+    """Return the numbers that a text may spell out: as Chinese or Roman numerals, or as words for small numbers."""
+    roman = {str(_TENS[match[1]] + _ONES[match[2]]) for match in _ROMAN.finditer(text)}
+    said = (numbers for numbers, pattern in _word_patterns(language) if pattern.search(text))
+    return frozenset(roman.union(_in_han(text), *said))
+
+
+def _in_han(text: str) -> set[str]:
+    found = {"30"} if "半" in text else set()
     for numeral in _HAN.findall(text):
         if all(character in _HAN_DIGITS for character in numeral):
             found |= {*(str(_HAN_DIGITS[character]) for character in numeral)}
             found.add("".join(str(_HAN_DIGITS[character]) for character in numeral).lstrip("0"))
         else:
             found.add(str(_han_value(numeral)))
-    found |= {number for number, pattern in _word_patterns(language) if pattern.search(text)}
-    return frozenset(found)
+    return found
 
 
 def _han_value(numeral: str) -> int:
@@ -86,13 +254,15 @@ def _han_value(numeral: str) -> int:
 
 
 @functools.cache
-def _word_patterns(language: str) -> list[tuple[str, re.Pattern[str]]]:
-    """Return pairs of a number from 1 to 100 and a pattern of its word; 21 to 99 share the patterns of their tens."""
-    words = tables()["number_words"].get(language, "").split()
-    named = dict(zip([*range(1, 21), *range(30, 101, 10)], words, strict=False))
-    patterns = {value: re.compile(rf"(?i)(?<!\w)(?:{word})") for value, word in named.items()}
+def _word_patterns(language: str) -> list[tuple[list[str], re.Pattern[str]]]:
+    """Return pairs of numbers from 1 to 100 and a pattern of their word; 21 to 99 share those of their tens."""
+    words = zip([*range(1, 21), *range(30, 101, 10)], tables()["number_words"].get(language, "").split(), strict=False)
     return [
-        (str(value), patterns[value if value in patterns else value // 10 * 10]) for value in range(1, 101) if named
+        (
+            [*map(str, range(value, value + 10 if value in range(20, 100, 10) else value + 1))],
+            re.compile(rf"(?i)(?<!\w)(?:{word})"),
+        )
+        for value, word in words
     ]
 
 
@@ -106,12 +276,13 @@ def _is_month(number: str, text: str) -> bool:
     return number in map(str, range(1, 13)) and bool(re.search(months[int(number) - 1], text))
 
 
-def _same(first: str, second: str, *, scaled: bool, clock: bool) -> bool:
+def _same(first: str, second: str, *, multiplied: bool, clock: bool) -> bool:
     """True if two numbers may mean the same, such as 2014 and 14, 8 and 20 o'clock, or 1.5 (million) and 1500000."""
     short, long = sorted((number.replace(".", "") for number in (first, second)), key=len)
     return (
         first == second
-        or ((scaled or "." in first + second) and short.strip("0") == long.strip("0"))
+        or _shortest(first) == _shortest(second)
+        or (multiplied and short.strip("0") == long.strip("0"))
         or (len(short) == 2 and len(long) == 4 and long.endswith(short))
         or (clock and (long == f"{short}00" or (len(long) <= 2 and abs(int(short) - int(long)) == 12)))
     )

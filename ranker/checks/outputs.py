@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from typing import Any
 
@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.checks.copies import copies, mixed, taken_over
-from ranker.checks.numbers import certain, numbers, unmatched
+from ranker.checks.numbers import beyond_digits, certain, numbers, unmatched, written
 from ranker.checks.pairs import PairedTexts
 from ranker.checks.places import with_places
 from ranker.checks.texts import length_without, matches, tables, without_urls
@@ -28,9 +28,18 @@ from ranker.corpora.dataset import Dataset, source_language_pairs, view
 from ranker.corpora.languages import LanguagePair, is_language, language_name
 
 _FINAL = r"[.!?…。！？।؟።:;”“„\"»«)\]'’]\s*$"
+_BRACKET = r"[.!?。！？।؟][\"”»」']?\s*([(（\[【][^()（）\[\]【】]{4,}[)）\]】])\s*$"
+_PARAGRAPH = r"\S\s*\n\s*\n\s*(\S[^\n]*)"
+_SENTENCE = r"[.!?。！？।](?:\W|$)"
+_LONGEST_WORD = 8
+"""Size of a source up to which "None" may be its translation."""
 _LONGEST_PERIOD = 20
 _REPEATED = {1: 3, 2: 4, 3: 6, 4: 8}
 """Number of words that have to repeat for a period of few words; from five on it is the period."""
+_SHORTEST_LOOP, _LOOP = 20, re.compile(r"([^\W\d_]\S{0,9}?)\1{7,}")
+"""Letters that repeat within a word."""
+_MANY_WORDS = 8
+"""Number of words from which on a text has a frequent word of its language."""
 _MEASURES = ("length", "mass", "temperature")
 
 Failures = Iterator[tuple[int, str]]
@@ -125,6 +134,12 @@ def _empty(texts: PairedTexts) -> Failures:
     wanted = (source | texts.of_references(reference)) & ~texts.of_references(~reference)
     for row in np.flatnonzero(~matches(texts.own, r"\S") | (~has_words & wanted[texts.source])).tolist():
         yield row, "no words" if texts.own[row].as_py().strip() else "no text"
+    written = tables()["empty"]["written"]
+    missing = matches(texts.own, written) & (_sizes(texts.sources) > _LONGEST_WORD)[texts.source]
+    for row in np.flatnonzero(
+        missing & ~texts.of_references(matches(texts.references, written))[texts.source]
+    ).tolist():
+        yield row, texts.own[row].as_py().strip()
 
 
 def _language(texts: PairedTexts) -> Failures:
@@ -164,7 +179,8 @@ def _other_words(texts: PairedTexts, code: str, rows: Int64Array) -> Failures:
     looked_at[rows] = looked_at[of_references] = True
     own = texts.frequent_words(code, looked_at)
     looked_at &= own < 0.1
-    best, most = np.full(len(own), "", dtype=object), np.maximum(0.2, 3 * own)
+    none = (own == 0) & (np.diff(texts.words[1]) >= _MANY_WORDS)
+    best, most = np.full(len(own), "", dtype=object), np.where(none, 0.1, np.maximum(0.2, 3 * own))
     for other in tables()["language"]["words"]:
         shares = texts.frequent_words(other, looked_at, code) if other != code else np.zeros(len(own))
         better = shares > most
@@ -174,21 +190,29 @@ def _other_words(texts: PairedTexts, code: str, rows: Int64Array) -> Failures:
 
 
 def _preamble(texts: PairedTexts) -> Failures:
-    start, end = ("|".join(tables()["preamble"][name]) for name in ("start", "end"))
-    for pattern, at_end in ((rf"(?i)^\W*(?:{start})", False), (f"(?i)(?:{end})", True)):
+    table = tables()["preamble"]
+    start, end = ("|".join(table[name]) for name in ("start", "end"))
+    begins = rf"(?i)^\W*(?:(?:{table['agreement']})\W+)?(?:{start})"
+    for pattern in (_PARAGRAPH, _BRACKET, begins, f"(?i)(?:{end})"):
         own, source, reference = (matches(column, pattern) for column in (texts.own, texts.sources, texts.references))
         for row in np.flatnonzero(own & ~(source | texts.of_references(reference))[texts.source]).tolist():
             text, of_source = texts.own[row].as_py(), texts.sources[texts.source[row]].as_py()
             match = re.search(pattern, text)
-            found = match[0].strip() if match else ""
-            if not at_end or _is_added(found, text, of_source):
+            found = match[match.lastindex or 0].strip() if match else ""
+
+            def more(part: str, text: str = text, of_source: str = of_source) -> bool:
+                return len(re.findall(part, text)) > len(re.findall(part, of_source))
+
+            if pattern == _BRACKET:
+                added = bool(of_source) and more(r"[(（\[【]")
+            elif pattern == _PARAGRAPH:
+                added = bool(of_source) and more(r"\S.*") and (more(_SENTENCE) or more("[:：]"))
+            elif found.endswith((":", "：")):
+                added = not of_source or more("[:：]")
+            else:
+                added = pattern == begins or not of_source or more(_SENTENCE)
+            if added:
                 yield row, found
-
-
-def _is_added(note: str, text: str, source: str) -> bool:
-    """True if a note at an output's end was added: its source is empty or has fewer colons or fewer sentences."""
-    parts = "[:：]" if note.endswith((":", "：")) else r"[.!?。！？।](?:\W|$)"
-    return not source or len(re.findall(parts, text)) > len(re.findall(parts, source))
 
 
 def _refusal(texts: PairedTexts) -> Failures:
@@ -219,6 +243,11 @@ def repetition(texts: PairedTexts, least: float = 0.0) -> Failures:
             words = [vocabulary[code] for code in codes[start : start + period]]
             if not all(map(str.isdigit, words)):
                 shown.setdefault(int(text[start]), f"{' '.join(words)} ({1 + length // period} times)")
+    for row in np.flatnonzero(matches(texts.every, rf"\S{{{_SHORTEST_LOOP}}}")).tolist():
+        looped = texts.every[row].as_py()
+        loop = _LOOP.search(looped)
+        if loop and len(loop[0]) >= max(_SHORTEST_LOOP, least * len(looped)):
+            shown.setdefault(row, f"{loop[1]} ({len(loop[0]) // len(loop[1])} times)")
     _, source, reference = np.split(
         np.isin(np.arange(len(offsets) - 1), [*shown]), np.cumsum([len(texts.own), len(texts.sources)])
     )
@@ -277,6 +306,7 @@ def _compared(
     find: Callable[[str], Counter[str]],
     differ: Callable[..., tuple[list[str], list[str]]],
     fails: Callable[..., bool] = lambda *_: True,
+    written: Callable[[str, str], Iterable[str]] = lambda *_: (),
 ) -> Failures:
     """Yield the outputs that lack items found in both their source and references, or have items found in neither."""
     found = lru_cache(maxsize=100_000)(find)
@@ -284,7 +314,7 @@ def _compared(
         languages = texts.pair(row)
         missing, extra = differ(source, own, found(source), found(own), languages)
         if references and (missing or extra):
-            kept = {item for text in references for item in found(text)}
+            kept = {item for text in references for item in (*found(text), *written(text, languages[1]))}
             missing, extra = [item for item in missing if item in kept], [item for item in extra if item not in kept]
         if (missing or extra) and fails(missing, extra, languages):
             yield row, " -> ".join(", ".join(items) or "nothing" for items in (missing, extra))
@@ -292,8 +322,10 @@ def _compared(
 
 def _numbers(texts: PairedTexts) -> Failures:
     own, source = texts.digits
-    suspect = np.asarray(own != source[texts.source])
-    return _compared(texts, suspect, numbers, unmatched, lambda missing, extra, pair: certain(missing, extra, pair[1]))
+    suspect = np.asarray(own != source[texts.source]) | matches(texts.sources, beyond_digits())[texts.source]
+    return _compared(
+        texts, suspect, numbers, unmatched, lambda missing, extra, pair: certain(missing, extra, pair[1]), written
+    )
 
 
 def _kept(texts: PairedTexts, name: str) -> Failures:

@@ -99,24 +99,18 @@ def _tell(
     foreign = other & wanted[owner] & (codes != "") & (codes != source[owner])
     foreign[:own] &= (np.diff(texts.slots) == 0)[texts.source] & (source != "")[texts.source]
     places = np.flatnonzero(foreign)
-    said = _all_texts(texts).take(pa.array(places)).to_pylist()
+    said = texts.every.take(pa.array(places)).to_pylist()
     distinct = ~pd.DataFrame({"source": owner[places], "text": said}).duplicated().to_numpy()
     counts = pd.crosstab(owner[places[distinct]], codes[places[distinct]])
     most = counts[2 * counts.max(axis=1) > counts.sum(axis=1)].idxmax(axis=1)
     target[most.index.to_numpy(np.int64)] = most.to_numpy(object)
 
 
-def _all_texts(texts: Texts) -> pa.ChunkedArray:
-    """Return candidates, sources and references as one column."""
-    columns = (texts.own, texts.sources, texts.references)
-    return pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.large_string())
-
-
 def _languages(texts: Texts, looked_at: BoolArray) -> npt.NDArray[np.object_]:
     """Guess the language of each text from its script and frequent words; "" if undecided or not looked at."""
     codes = np.full(len(looked_at), "", dtype=object)
     rows = np.flatnonzero(looked_at)
-    chosen = _all_texts(texts).take(pa.array(rows))
+    chosen = texts.every.take(pa.array(rows))
     letters = length_without(chosen, r"\P{L}+")
     table = tables()["language"]
     own_script: dict[str, str] = {}

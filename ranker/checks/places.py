@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from ranker.checks.numbers import positions
 from ranker.checks.texts import tables
 
 WHOLE = ("copy", "language")
@@ -63,7 +64,9 @@ def _places(check: str, found: str, texts: dict[str, str]) -> Iterator[FaultPlac
         missing, extra = ([] if side == ABSENT else side.split(", ") for side in found.split(" -> ", 1))
         for side, items in (("target", extra), ("source", [] if extra else missing)):
             for item in items:
-                yield from _all(_pattern(check, item), texts[side], side)
+                places = [*_all(_pattern(check, item), texts[side], side)]
+                said = positions(texts[side], item) if check == "numbers" and not places else ()
+                yield from (*places, *(FaultPlace(side, start, end) for start, end in said))
 
 
 def _spaced(words: str) -> str:

@@ -19,6 +19,8 @@ from ranker.corpora.sanity import arrow_text
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 """A large odd number, so that pairs of words have different products modulo 2**64."""
+_LETTERS = "\u2e80"
+"""The first character of scripts whose characters are words."""
 _UNSPACED = r"([\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}])"
 
 
@@ -49,6 +51,12 @@ def clean_words(texts: pa.ChunkedArray, *, lower: bool = True) -> pa.ListArray:
     apart = pc.replace_substring_regex(pc.utf8_lower(bare) if lower else bare, _UNSPACED, r" \1 ")
     clean = pc.utf8_trim_whitespace(pc.replace_substring_regex(apart, r"[^\p{L}\p{M}\p{N}]+", " "))
     return pc.utf8_split_whitespace(clean).combine_chunks()
+
+
+def bare(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return texts in lower case, without punctuation, white space and dots on the letter ё."""
+    signs = pc.replace_substring_regex(texts, r"[^\p{L}\p{M}\p{N}\p{S}]+", "")
+    return pc.replace_substring(pc.utf8_lower(signs), "ё", "е")
 
 
 class Texts:
@@ -82,9 +90,15 @@ class Texts:
         return texts
 
     @functools.cached_property
+    def every(self) -> pa.ChunkedArray:
+        """Candidates, sources and references as one column."""
+        columns = (self.own, self.sources, self.references)
+        return pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.large_string())
+
+    @functools.cached_property
     def copies(self) -> BoolArray:
-        """True for candidates that equal their source, regardless of case."""
-        own, sources = (pc.utf8_lower(pc.utf8_trim_whitespace(column)) for column in (self.own, self.sources))
+        """True for candidates that equal their source, regardless of case, punctuation and white space."""
+        own, sources = (bare(column) for column in (self.own, self.sources))
         return np.asarray(pc.equal(own, sources.take(pa.array(self.source))).to_numpy(), dtype=bool)
 
     @functools.cached_property
@@ -96,8 +110,7 @@ class Texts:
     @functools.cached_property
     def words(self) -> tuple[Int64Array, Int64Array, dict[str, int]]:
         """Words of candidates, sources and references as indices, the offset of each text, and each word's index."""
-        chunks = [chunk for column in (self.own, self.sources, self.references) for chunk in column.chunks]
-        lists = clean_words(pa.chunked_array(chunks, pa.large_string()))
+        lists = clean_words(self.every)
         words, lengths = lists.flatten().dictionary_encode(), pc.list_value_length(lists).to_numpy()
         numbers = {word: number for number, word in enumerate(words.dictionary.to_pylist())}
         return words.indices.to_numpy().astype(np.int64), np.concatenate([[0], np.cumsum(lengths)]), numbers
@@ -144,15 +157,17 @@ class Texts:
         """Return the share of each text's words that are frequent in a language; 0 for texts not flagged in `of`.
 
         Given another language `without`, only words of two or more letters that are not frequent in it count; the share
-        of a text with fewer than three such words is 0.
+        of a text with fewer than two such words is 0.
         """
         codes, offsets, numbers = self.words
         listed, lengths = tables()["language"]["words"], np.diff(offsets)[of]
         words = {*listed[language].split()} - {*listed.get(without, "").split()}
         known = np.zeros(len(numbers), dtype=bool)
-        known[[numbers[word] for word in words if word in numbers and (len(word) > 1 or not without)]] = True
+        known[
+            [numbers[word] for word in words if word in numbers and (len(word) > 1 or word > _LETTERS or not without)]
+        ] = True
         sums = np.concatenate([[0], np.cumsum(known[codes[np.repeat(of, np.diff(offsets))]])])
         counts = np.diff(sums[np.concatenate([[0], np.cumsum(lengths)])])
         shares = np.zeros(len(of))
-        shares[of] = np.where(counts >= (3 if without else 0), counts / np.maximum(lengths, 1), 0.0)
+        shares[of] = np.where(counts >= (2 if without else 0), counts / np.maximum(lengths, 1), 0.0)
         return shares
