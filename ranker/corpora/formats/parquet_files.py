@@ -87,6 +87,6 @@ def parquet_errors(file: str) -> Iterator[None]:
         if isinstance(error, DataError):
             raise
         first_line = printable(str(error).split("\n")[0])[:200]
-        raise DataError(
-            f"cannot be read as a Parquet file ({first_line}): copy or create it again", file=file
-        ) from None
+        encoding = "plain or dictionary encoding, not delta encoding"
+        advice = f"write it with {encoding}" if "Not yet implemented" in first_line else "copy or create it again"
+        raise DataError(f"cannot be read as a Parquet file ({first_line}): {advice}", file=file) from None

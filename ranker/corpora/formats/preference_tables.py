@@ -120,10 +120,10 @@ def check_spelling(table: Columns) -> None:
 def refuse_votes(table: Columns, systems: Sequence[str]) -> None:
     """Refuse to read `systems` as columns of outputs where another column says which of them is better."""
     sided = _TWO_SIDES.fullmatch(" ".join(systems).lower()) if len(systems) == 2 else None
-    unknown = names.kinds_of([*map(names.canonical, table.header)])
+    unknown = {*names.kinds_of([*map(names.canonical, table.header)])}
     for column, values in zip(table.header, table.values, strict=True):
         words = names.words_of(column)
-        if column.strip() not in unknown or not words & (_OF_VOTES | _OF_RESULTS):
+        if pa.types.is_nested(values.type) or column.strip() not in unknown or not words & (_OF_VOTES | _OF_RESULTS):
             continue
         cells = {str(cell).strip().lower() for cell in values.unique().to_pylist() if cell not in (None, "")}
         numbers, known = not holds_text(values), {name.strip().lower() for name in table.header}

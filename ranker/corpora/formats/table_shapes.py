@@ -143,16 +143,16 @@ def _columns_of_systems(table: Columns) -> list[str]:
 
 def _by_candidate(table: Columns, systems: Sequence[str]) -> Columns:
     """Convert a table with one column per system to a table with one row per candidate."""
+    cells = dict(zip(table.header, table.values, strict=True))
     for system in systems:
-        if system not in table.header:
+        if system not in cells:
             what = f"no column {system!r}{nearest(system, table.header)}, expected the names of systems in --systems"
             raise DataError(what, file=table.file, line=table.header_line)
     size, number = len(table.lines), len(systems)
-    cells = dict(zip(table.header, table.values, strict=True))
     outputs = [texts_of(cells[system], system, table.file, table.lines).fill_null("") for system in systems]
-    unknown = {*names.kinds_of([*map(names.canonical, table.header)])}
-    others = {key: value for key, value in cells.items() if names.canonical(key) not in unknown and key not in systems}
-    if ignored := [key for key in cells if key not in others and key not in systems]:
+    unknown, known = {*names.kinds_of([*map(names.canonical, table.header)])}, {*systems}
+    others = {key: value for key, value in cells.items() if names.canonical(key) not in unknown and key not in known}
+    if ignored := [key for key in cells if key not in others and key not in known]:
         log_note(names.not_read(ignored), table.file)
     rows = pa.array(np.repeat(np.arange(size), number))
     long = {key: value.take(rows) for key, value in others.items()}

@@ -143,7 +143,7 @@ def parse_table(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> 
         log_note(f"{file}:{swallowed[0]}: {what}")
     values = [pa.chunked_array([chunk[at] for chunk in chunks], pa.large_string()) for at in range(len(columns))]
     if quoted:
-        kinds = names.kinds_of(columns)
+        kinds = {*names.kinds_of(columns)}
         texts = [
             at
             for at, column in enumerate(columns)

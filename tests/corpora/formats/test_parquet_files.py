@@ -93,3 +93,10 @@ def test_a_file_without_rows_is_refused_as_empty(tmp_path: Path) -> None:
     pq.write_table(_table(0), tmp_path / "c.parquet")
     with pytest.raises(DataError, match="contains no"):
         read_dataset(tmp_path / "c.parquet")
+
+
+def test_encodings_that_are_not_read_are_named_with_what_to_do(tmp_path: Path) -> None:
+    encodings = {name: "DELTA_BYTE_ARRAY" if name == "text" else "PLAIN" for name in _table(4).column_names}
+    pq.write_table(_table(4), tmp_path / "x.parquet", use_dictionary=False, column_encoding=encodings)
+    with pytest.raises(DataError, match=r"\(.*\): write it with plain or dictionary encoding, not delta"):
+        read_dataset(tmp_path / "x.parquet")

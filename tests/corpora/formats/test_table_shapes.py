@@ -399,6 +399,12 @@ def test_what_may_be_no_output_is_not_read_as_one(columns, message):
     assert error.value.what.startswith(message)
 
 
+def test_lists_are_no_votes(caplog):
+    rows = [{"source": "x", "first": "a b", "second": "c d", "labels": ["good", "fluent"]}]
+    assert from_records(rows).candidates["system"].tolist() == ["first", "second"]
+    assert "ignored, because not judgements: labels" in caplog.text
+
+
 def test_votes_of_tables_with_missing_numbers_are_read():
     frame = pd.DataFrame({**THREE, "winner": ["1.0", "", "2.0"]})
     assert preferred(from_frame(frame), "system") == [
