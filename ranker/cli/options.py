@@ -259,8 +259,8 @@ class Corpora:
             if to_score:
                 check_texts(dataset)
             dataset, note = without_only_references(dataset) if to_score else (dataset, None)
-        if note:
-            print_note(note)
+        for text in ([note] if note else []) + [*sanity.given_twice(corpora if len(corpora) > 1 else ())]:
+            print_note(text)
         if kind is not None and len(corpora) > 1:
             from ranker.corpora.judgements import resolve_kind
 

@@ -472,6 +472,19 @@ def _tied(ties: int, pairs: int, what: str) -> list[Note]:
     return [] if few else [Note(ties, "", f"{ties:,} of {pairs:,} {what}")]
 
 
+def given_twice(datasets: Sequence[Dataset]) -> Iterator[str]:
+    """Yield a note on each data set that has outputs of an earlier one, of the same systems for the same sources."""
+    before = np.zeros(0, dtype=np.uint64)
+    for dataset in datasets:
+        texts = {"source": dataset.sources["text"].to_numpy(object)[dataset.candidate_source]}
+        texts |= {column: dataset.candidates[column].to_numpy(object) for column in ("system", "text")}
+        keys = pd.util.hash_pandas_object(pd.DataFrame(texts), index=False).to_numpy()[~_blank(dataset)]
+        again = int(np.isin(keys, before).sum())
+        if again >= max(_FOREIGN * len(keys), 1):
+            yield f"{dataset.name}: {again:,} of {counted(len(keys), 'output')} are in other data too: give them once"
+        before = np.concatenate([before, keys])
+
+
 CHECKS: tuple[Check, ...] = (
     equal_to_the_reference,
     copies_of_the_source,

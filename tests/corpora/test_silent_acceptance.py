@@ -212,3 +212,17 @@ def test_ratings_that_no_sum_could_hold_are_refused(tmp_path, ending, value):
     with pytest.raises(DataError) as error:
         read(tmp_path / f"x.{ending}", rows({"fluency": 3.0}, {"fluency": value}))
     assert error.value.what == f"'fluency' is {value:g}: expected a number of at most 1e+15 in magnitude"
+
+
+def test_outputs_that_are_given_twice_are_noted(tmp_path, command):
+    for name, sources in {"one": range(30), "two": range(20, 60), "other": range(60, 90)}.items():
+        changes = [{"source": f"s {at}", "text": f"t {at}", "seg_id": str(at)} for at in sources]
+        read(tmp_path / f"{name}.csv", rows(*changes))
+    paths = {name: str(tmp_path / f"{name}.csv") for name in ("one", "two", "other")}
+
+    def printed(*names: str) -> str:
+        return command("score", "-m", "chrf", "--level", "system", *(paths[name] for name in names)).err
+
+    assert "note: one: 30 of 30 outputs are in other data too: give them once" in printed("one", "one")
+    assert "note: two: 10 of 40 outputs are in other data too: give them once" in printed("one", "two", "other")
+    assert "other data" not in printed("one", "other")
