@@ -10,15 +10,26 @@ from pathlib import Path
 import numpy as np
 
 from ranker import share
+from ranker.arrays import BoolArray
 from ranker.corpora.dataset import Dataset, target_languages
+from ranker.corpora.judgements import Judged
 from ranker.corpora.source_keys import among
-from ranker.errors import ModelError, nearest
+from ranker.errors import ModelError, counted, nearest
+from ranker.extractors.base import Extractor
 from ranker.extractors.needs import COMPARABLE
 from ranker.extractors.target_language import english_note, looks_english
 from ranker.ranking.feature_set import FeatureSet
-from ranker.ranking.settings import STANDARD, STANDARD_LEXICAL, STANDARD_UNREFERENCED
+from ranker.ranking.settings import (
+    SOURCES_PER_FEATURE,
+    STANDARD,
+    STANDARD_LEXICAL,
+    STANDARD_LEXICAL_ANY,
+    STANDARD_UNREFERENCED,
+    STANDARD_UNREFERENCED_ANY,
+)
 
 ENGLISH, ANY, UNREFERENCED = "full", "full-any", "consensus"
+_WITHOUT_ENCODER = {STANDARD: STANDARD_LEXICAL, ANY: STANDARD_LEXICAL_ANY}
 _MODEL = "model.json"
 _SMALL = ("ye07", "ye07-order", "bleu1-4")
 
@@ -58,30 +69,55 @@ def default_model(dataset: Dataset) -> str:
     return ENGLISH if "" not in targets or looks_english(dataset) else ANY
 
 
-def standard_features(outputs: Dataset) -> tuple[str, tuple[str, ...]]:
-    """Return a standard feature set for training on judged outputs, with notes on the choice and omitted features."""
+def standard_features(people: Judged) -> tuple[FeatureSet, tuple[str, ...]]:
+    """Return the standard features for training on judgements, with notes on the choice and on omitted features."""
+    outputs = people.dataset
+    name, reasons = _standard_set(outputs)
+    features, using = FeatureSet.parse(name), f"the feature set {name}"
+    known = among(outputs, features.pretraining_sources)
+    if _too_few_unknown(people, known, len(features.columns)):
+        reasons.append(f"the encoder was trained on {int(known.sum()):,} of {counted(len(known), 'source')}")
+        if name in _WITHOUT_ENCODER:
+            name = _WITHOUT_ENCODER[name]
+            features, using = FeatureSet.parse(name), f"the feature set {name}"
+        else:
+            features = FeatureSet(tuple(each for each in features.extractors if not _has_encoder(each)))
+            using = f"the features of {name} that need no encoder"
+    else:
+        outputs = outputs.select_sources(~known)
+    notes = [f"{', '.join(reasons)}: using {using}"] if reasons else []
+    if missing := features.missing_requirement(outputs):
+        left_out = dict.fromkeys(each.name for each in features.extractors if each.needs.missing(outputs))
+        notes.append(f"{missing}: using the features of {name} without {', '.join(left_out)}")
+        features = FeatureSet(tuple(each for each in features.extractors if not each.needs.missing(outputs)))
+    return features, tuple(notes)
+
+
+def _standard_set(outputs: Dataset) -> tuple[str, list[str]]:
+    """Return the name of the standard feature set for the references and languages of `outputs`, and why."""
+    others = sorted({*target_languages(outputs)} - {"en", ""})
+    reasons = [f"translations into {', '.join(map(repr, others))}"] if others else []
     if not len(outputs.references):
-        return STANDARD_UNREFERENCED, (f"no references: using the feature set {STANDARD_UNREFERENCED}",)
-    name, notes = STANDARD, []
-    if default_model(outputs) != ENGLISH:
-        name = ANY
-        targets = sorted({*target_languages(outputs)} - {"en", ""})
-        languages = ", ".join(map(repr, targets))
-        why = f"translations into {languages}" if targets else "the references do not look English"
-        notes.append(f"{why}: using the feature set {name}, for any language")
-    features = FeatureSet.parse(name)
-    learnt_from = among(outputs, features.pretraining_sources)
-    if learnt_from[outputs.candidate_source].all():
-        name = STANDARD_LEXICAL
-        notes.append(f"the encoder was trained on all of these sources: using the feature set {name}")
-        features, learnt_from = FeatureSet.parse(name), np.zeros_like(learnt_from)
-    outputs = outputs.select_sources(~learnt_from)
-    reason = features.missing_requirement(outputs)
-    if not reason:
-        return name, tuple(notes)
-    left_out = dict.fromkeys(each.name for each in features.extractors if each.needs.missing(outputs))
-    notes.append(f"{reason}: using the features of {name} without {', '.join(left_out)}")
-    return ",".join(str(each) for each in features.extractors if not each.needs.missing(outputs)), tuple(notes)
+        sizes = np.diff(outputs.context.candidate_offsets)[np.unique(outputs.candidate_source)]
+        if 2 * (sizes < COMPARABLE).sum() > len(sizes):
+            reasons.append(f"mostly fewer than {COMPARABLE} candidates of a source")
+        return STANDARD_UNREFERENCED_ANY if reasons else STANDARD_UNREFERENCED, ["no references", *reasons]
+    if default_model(outputs) == ENGLISH:
+        return STANDARD, []
+    return ANY, reasons or ["the references do not look English"]
+
+
+def _too_few_unknown(people: Judged, known: BoolArray, columns: int) -> bool:
+    """True if an encoder knows so many of the judged sources that the others are too few to learn from."""
+    if not known.any():
+        return False
+    ordered = np.unique(people.dataset.candidate_source[people.pairs.better])
+    unknown = int((~known[ordered]).sum())
+    return unknown < SOURCES_PER_FEATURE * columns and 2 * unknown < len(ordered)
+
+
+def _has_encoder(extractor: Extractor) -> bool:
+    return any(part.pretraining_sources is not None for part in extractor.members)
 
 
 def fewer_features(dataset: Dataset, columns: int) -> list[str]:

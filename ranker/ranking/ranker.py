@@ -177,8 +177,7 @@ class Ranker:
         """Learn as `fit` does, and return the standardised training table, for cross-validation."""
         settings, added, notes = self.settings, None, list[str]()
         if settings.features == AUTO and self.base is None:
-            features, about = standard_features(Judged.of(dataset, settings.kind).dataset)
-            self.feature_set = FeatureSet.parse(features)
+            self.feature_set, about = standard_features(Judged.of(dataset, settings.kind))
             notes.extend(about)
         seen = self.feature_set.pretraining_sources
         known = among(dataset, seen)

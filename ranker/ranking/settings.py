@@ -15,9 +15,12 @@ from ranker.storage.plain_data import record
 Loss = Literal["hinge", "squared_hinge"]
 PairCounting = Literal["judgements", "aggregated", "balanced"]
 AUTO: Final = "auto"
-STANDARD, STANDARD_LEXICAL, STANDARD_UNREFERENCED = "standard", "standard-lexical", "reference-free"
+STANDARD, STANDARD_LEXICAL, STANDARD_LEXICAL_ANY = "standard", "standard-lexical", "standard-lexical-any"
+STANDARD_UNREFERENCED, STANDARD_UNREFERENCED_ANY = "reference-free", "reference-free-any"
 FOLDS = 5
 """Folds of the final cross-validation of a training."""
+SOURCES_PER_FEATURE = 10
+"""With fewer sources than this for each feature, a training has too few to weight them against each other."""
 GRADED = "graded"
 GIVEN, SEARCHED, ONE_SOURCE = "given", "cross-validation", "one source"
 

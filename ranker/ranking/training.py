@@ -28,15 +28,24 @@ from ranker.errors import DataError, counted
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.included import fewer_features
 from ranker.ranking.reference_candidates import ReferenceCandidates
-from ranker.ranking.settings import AUTO, GIVEN, GRADED, ONE_SOURCE, SEARCHED, Loss, PairCounting, Settings, Training
+from ranker.ranking.settings import (
+    AUTO,
+    GIVEN,
+    GRADED,
+    ONE_SOURCE,
+    SEARCHED,
+    SOURCES_PER_FEATURE,
+    Loss,
+    PairCounting,
+    Settings,
+    Training,
+)
 from ranker.ranking.weight_sets import WeightSets, usable
 from ranker.ranks import merge_ties
 
 if TYPE_CHECKING:
     from ranker.learning.svm.fitting import FittedWeights
 
-SOURCES_PER_FEATURE = 10
-"""With fewer sources than this for each feature, the smallest C is a sign of too many features."""
 FOLDS_TO_CHOOSE, FOLDS_TO_ADAPT = 5, 10
 """Folds of the choice of C: more near a base, where the standard error of few folds too often allows a harmful move."""
 

@@ -158,9 +158,9 @@ class WeightSets:
                 fewest = max(extractor.needs.candidates for extractor in self.extractors)
                 reason = join_notes(extractor.needs.missing(dataset) for extractor in self.extractors)
                 reason = reason or f"no source has {fewest} candidates to compare"
-                what = "and the model has nothing else to compare candidates with: add the missing data or references"
-                what += ", or choose another model or a metric, such as perp[model=shipped]"
-                raise DataError(f"{reason}, {what}", file=dataset.name)
+                what = "and the model has nothing else to compare candidates with: add the missing data or references, "
+                what += "choose another model or a metric, such as perp[model=shipped], or train a model on judgements"
+                raise DataError(f"{reason}, {what} of your own", file=dataset.name)
         return np.where(lost, NONE, fits.argmax(axis=1))
 
     def _fits(self, enough: BoolArray) -> BoolArray:

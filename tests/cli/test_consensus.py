@@ -40,8 +40,8 @@ def test_too_few_candidates_everywhere_are_refused_in_one_line(ranked, size):
     assert ranks is None
     assert err == (
         "ranker: error: candidates: no source has 3 candidates to compare, and the model has nothing else to compare "
-        "candidates with: add the missing data or references, or choose another model or a metric, such as "
-        "perp[model=shipped]\n"
+        "candidates with: add the missing data or references, choose another model or a metric, such as "
+        "perp[model=shipped], or train a model on judgements of your own\n"
     )
 
 

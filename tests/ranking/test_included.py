@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 from ranker import load_dataset
+from ranker.corpora.judgements import Judged
 from ranker.corpora.selection import without_references
+from ranker.corpora.source_keys import short_keys
 from ranker.errors import ModelError
+from ranker.learning.encoder.files import EncoderFiles
 from ranker.ranking import included as included_models
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.ranker import Ranker
@@ -43,6 +46,51 @@ def test_the_ranker_suits_the_language(references, lp, name):
 def test_without_references_agreement_is_by_the_encoder_of_the_language(lp, candidates, name):
     data = dataset_of([([], ["ein Satz", "ein anderer Satz", "kein Satz"][:candidates])], lp=[lp])
     assert included_models.default_model(data) == name
+
+
+@pytest.mark.parametrize(
+    ("lp", "candidates", "references", "name"),
+    [
+        ("de-en", 3, True, "standard"),
+        ("en-de", 3, True, "full-any"),
+        ("de-en", 3, False, "reference-free"),
+        (None, 3, False, "reference-free"),
+        ("en-de", 3, False, "reference-free-any"),
+        ("de-en", 2, False, "reference-free-any"),
+    ],
+)
+def test_the_standard_features_suit_language_references_and_number_of_candidates(lp, candidates, references, name):
+    texts = ["the boat on the river", "the boat in a river", "no boat"][:candidates]
+    data = dataset_of([(["the boat is on the river"] * references, texts)] * 8, lp=lp, kind="fluency")
+    features, notes = included_models.standard_features(Judged.of(data))
+    assert features == FeatureSet.parse(name)
+    assert len(notes) == (name != "standard")
+    assert all(note.endswith(f": using the feature set {name}") for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("lp", "references", "seen", "name"),
+    [
+        ("en-de", True, 129, "full-any"),
+        ("en-de", True, 131, "standard-lexical-any"),
+        ("de-en", True, 139, "standard"),
+        ("de-en", True, 141, "standard-lexical"),
+        ("en-de", False, 141, "consensus[trust=source].diverse"),
+    ],
+)
+def test_the_standard_features_have_no_encoder_that_knows_too_many_of_the_sources(
+    monkeypatch, lp, references, seen, name
+):
+    texts = ["the boat on the river", "the boat in a river", "no boat"]
+    sources = [f"source {number}" for number in range(220)]
+    items = [(["the boat is on the river"] * references, texts if number < 200 else texts[:1]) for number in range(220)]
+    data = dataset_of(items, sources=sources, lp=lp, kind="fluency")
+    monkeypatch.setattr(EncoderFiles, "training_sources", short_keys(data.select_sources(np.arange(220) < seen)))
+    features, notes = included_models.standard_features(Judged.of(data))
+    assert str(features) == str(FeatureSet.parse(name))
+    assert ("the encoder was trained on" in notes[0] if notes else False) == (name not in ("full-any", "standard"))
+    few = data.select_sources(np.arange(220) > 215)
+    assert "the encoder" not in "".join(included_models.standard_features(Judged.of(few))[1]), "few, but none known"
 
 
 def test_smaller_feature_sets_are_named_as_far_as_the_data_have_what_they_need():

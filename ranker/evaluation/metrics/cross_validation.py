@@ -169,8 +169,9 @@ def cross_validate(
     whole = _compared(table, scored, resamples, seed)
     assert whole is not None
     comparisons: dict[str, Comparison | None] = {}
+    known = {name: learnt_from(scorer, table.dataset) for name, scorer in compared.items()}
     for each in scored:
-        seen = learnt_from(compared[each.name], table.dataset) if each.name in compared else np.zeros(1, dtype=bool)
+        seen = known.get(each.name, np.zeros(1, dtype=bool))
         part = [scored[0], each]
         comparisons[each.name] = _compared(table, part, resamples, seed, ~seen) if seen.any() else whole
     better, verdicts = _verdicts(comparisons)
@@ -181,7 +182,7 @@ def cross_validate(
         whole.main_scope.sources,
         resamples,
         seed,
-        tuple(_row(comparison, name, whole) for name, comparison in comparisons.items()),
+        tuple(_row(comparison, name, whole, known.get(name)) for name, comparison in comparisons.items()),
         tuple(verdicts),
         tuple(better),
         _confidence(table, held_out),
@@ -191,10 +192,10 @@ def cross_validate(
 def _compared(
     table: TrainingTable, scored: Sequence[CandidateScores], resamples: int, seed: int, sources: BoolArray | None = None
 ) -> Comparison | None:
-    """Compare scores with people on `sources` (default: all), or return None if no judgement orders the candidates."""
+    """Compare scores with people on `sources` (default: all), or return None if these are too few."""
     dataset = table.dataset
     if sources is not None:
-        if not sources[table.sources].any():
+        if sources[table.sources].sum() < FEWEST_SOURCES:
             return None
         rows = sources[dataset.candidate_source]
         dataset, scored = dataset.select_sources(sources), [replace(each, scores=each.scores[rows]) for each in scored]
@@ -242,11 +243,13 @@ def held_out_scores(ranker: Ranker, table: TrainingTable, fold: Int64Array) -> F
     return scores
 
 
-def _row(comparison: Comparison | None, name: str, whole: Comparison) -> HeldOut:
+def _row(comparison: Comparison | None, name: str, whole: Comparison, known: BoolArray | None) -> HeldOut:
     if comparison is None:
         unknown = Estimate(np.nan, np.nan, np.nan)
         tau = unknown if _estimate(whole, TAU, THIS_MODEL) else None
-        return HeldOut(name, tau, unknown, "was trained on all of these sources")
+        assert known is not None
+        few = f"was trained on {int(known.sum()):,} of these sources: too few others to compare"
+        return HeldOut(name, tau, unknown, "was trained on all of these sources" if known.all() else few)
     note = None
     if comparison is not whole:
         statistic, own = _main_figure(comparison)

@@ -180,7 +180,7 @@ def test_preferences_are_judged_by_tau_of_primary_pairs():
 
 
 def test_a_ranker_is_compared_on_the_sources_that_it_was_not_trained_on(monkeypatch):
-    data = planted("chrf", name="mine")
+    data = planted("chrf", sources=48, name="mine")
     ranker = Ranker("length", C=1.0)
     table = ranker.fit_table(data)
     rivals = {"full": scorer_of("full")}
@@ -207,6 +207,11 @@ def test_a_ranker_is_compared_on_the_sources_that_it_was_not_trained_on(monkeypa
     assert nothing.rows[2].note == "was trained on all of these sources"
     assert np.isnan(nothing.rows[2].spearman.value)
     assert nothing.better == ("chrf",)
+    monkeypatch.setattr(Ranker, "learnt_from", lambda self, dataset: np.arange(len(data.sources)) >= 20)
+    few = cross_validate(ranker, table, included=True, resamples=100)
+    assert few.rows[2] == dataclasses.replace(
+        nothing.rows[2], note="was trained on 28 of these sources: too few others to compare"
+    )
 
 
 def test_fewer_sources_than_folds_make_fewer_folds_and_one_source_none():
