@@ -44,12 +44,13 @@ def command(
 
 def _rows(result: SystemsResult, pairs: bool, difference: float | None, percent: bool) -> list[dict[str, Any]]:
     """Return a row for each pair of systems, or each system and the baseline, scaled as tables show scores."""
-    from ranker.evaluation.systems.power import power_of, smallest_found, sources_needed
+    from ranker.evaluation.systems.power import fewest_sources, power_of, smallest_found, sources_needed
 
     settings, rows = result.settings, []
     wanted = {"alpha": settings.alpha, "power": settings.power}
     for comparison in result.comparisons:
         scale = result.metric(comparison.metric).scale(percent=percent)
+        enough = comparison.units >= fewest_sources(settings.alpha)
         tested = [(pair.better, pair.worse, pair.difference, pair.error) for pair in comparison.pairs]
         if not pairs:
             tested = [
@@ -70,8 +71,8 @@ def _rows(result: SystemsResult, pairs: bool, difference: float | None, percent:
                     f"{settings.unit}s": comparison.units,
                     "difference": apart,
                     "error": error,
-                    "detectable": smallest_found(error, **wanted),
-                    "power": power_of(apart, error, settings.alpha),
+                    "detectable": smallest_found(error, **wanted) if enough else None,
+                    "power": power_of(apart, error, settings.alpha) if enough else 0.0,
                     "needed": int(needed) if math.isfinite(needed) else None,
                 }
             )

@@ -236,6 +236,14 @@ def test_a_plan_holds_the_power_and_what_is_needed(printed: Printed) -> None:
     assert len(re.findall(r"chrf %", table)) == 21
 
 
+def test_a_plan_from_few_sources_promises_no_significance(printed: Printed, tmp_path: Path) -> None:
+    for name, lines in (("r", ["a b c d"] * 4), ("x", ["a b c d"] * 4), ("y", ["a b e d"] * 4)):
+        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    words = ("-r", str(tmp_path / "r"), "-t", str(tmp_path / "x"), str(tmp_path / "y"), "-m", "chrf", "-f", "csv")
+    (row,) = rows_of(printed(*words, command="plan"))
+    assert (row["sources"], float(row["power"]), row["detectable"], row["needed"]) == ("4", 0, "", "6")
+
+
 def test_bleu_chrf_and_the_suited_model_are_the_default(printed: Printed) -> None:
     rows = rows_of(printed(*FILES, "--resamples", "20", "-f", "csv"))
     assert list(dict.fromkeys(row["metric"] for row in rows)) == ["bleu", "chrf", "full"]

@@ -16,6 +16,7 @@ from ranker.errors import OptionError
 from ranker.evaluation.choices import RankingMethod
 from ranker.evaluation.resampling.bootstrap import draws, resampled_sums, stream
 from ranker.evaluation.systems.bradley_terry import davidson
+from ranker.evaluation.systems.power import fewest_sources
 from ranker.evaluation.systems.trueskill import TrueSkill
 from ranker.ranks import merge_ties
 
@@ -32,7 +33,7 @@ class RankedSystem:
     TrueSkill over the resamples, or its mean human score."""
     rank: int
     low: int
-    """Lower end of the range of its rank in 95% of the resamples."""
+    """Lower end of the range of its rank in 95% of the resamples; with fewer than six sources, all ranks."""
     high: int
     cluster: int
     """Number of its cluster from 1 for the best; rank ranges of different clusters do not overlap (Koehn 2012)."""
@@ -92,7 +93,8 @@ def rank_systems(
             score, sample = _resampled(_wins(pairs, source, len(names)), expected_wins, resamples, generator)
         else:
             score, sample = _trueskill(pairs, source, len(names), resamples, generator)
-        rankings.append(HumanRanking(lp, chosen, _ranked(names, score, sample, np.bincount(code))))
+        ranked = _ranked(names, score, sample, np.bincount(code), int(source.max()) + 1)
+        rankings.append(HumanRanking(lp, chosen, ranked))
     return tuple(rankings)
 
 
@@ -184,7 +186,7 @@ def _ranks(scores: FloatArray) -> Int64Array:
 
 
 def _ranked(
-    names: npt.NDArray[np.str_], score: FloatArray, sample: FloatArray, judgements: Int64Array
+    names: npt.NDArray[np.str_], score: FloatArray, sample: FloatArray, judgements: Int64Array, sources: int
 ) -> tuple[RankedSystem, ...]:
     score, sample = merge_ties(score), merge_ties(sample)
     rank = _ranks(score)
@@ -193,6 +195,8 @@ def _ranked(
         ranks = np.stack([_ranks(row) for row in sample])
         low = np.percentile(ranks, 2.5, axis=0, method="inverted_cdf").astype(np.int64)
         high = np.percentile(ranks, 97.5, axis=0, method="inverted_cdf").astype(np.int64)
+    if len(sample) and sources < fewest_sources(0.05):
+        low, high = np.ones_like(rank), np.full_like(rank, len(rank))
     order = np.lexsort((np.arange(len(names)), -score))
     group = rank_clusters(low[order], high[order])
     return tuple(

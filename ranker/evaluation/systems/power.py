@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from statistics import NormalDist
 
 import numpy as np
@@ -16,12 +17,17 @@ def sources_needed(
     """Number of sources needed for differences of the observed size to be significant.
 
     ``n * ((z[1 - alpha / 2] + z[power]) * spread / |difference|) ** 2``, rounded up: the normal approximation for a
-    single two-sided test.
+    single two-sided test; at least `fewest_sources`.
     """
     apart = np.abs(np.asarray(difference, dtype=np.float64))
     with np.errstate(divide="ignore", invalid="ignore"):
         number = np.ceil(sources * (smallest_found(1.0, alpha=alpha, power=power) * np.asarray(spread) / apart) ** 2)
-    return np.where(apart <= 1e-12, np.inf, np.maximum(number, 1.0))
+    return np.where(apart <= 1e-12, np.inf, np.maximum(number, fewest_sources(alpha)))
+
+
+def fewest_sources(alpha: float) -> int:
+    """Number of sources from which on exact randomisation can give a p-value below `alpha`: 6 for 0.05."""
+    return math.floor(1 - math.log2(alpha)) + 1
 
 
 def smallest_found(spread: float, *, alpha: float, power: float) -> float:

@@ -63,6 +63,13 @@ def test_systems_come_in_the_order_people_put_them_in(method):
     assert rank_systems(preferred(human), method=method, resamples=100) == (rankings,)
 
 
+@pytest.mark.parametrize(("sources", "clusters"), [(1, [1, 1, 1]), (5, [1, 1, 1]), (6, [1, 2, 3])])
+def test_people_tell_no_systems_apart_with_fewer_than_six_sources(sources, clusters):
+    (rankings,) = rank_systems(graded(np.array([[1.0, 5.0, 3.0]] * sources)), resamples=50)
+    assert [system.cluster for system in rankings.systems] == clusters
+    assert [system.rank for system in rankings.systems] == [1, 2, 3]
+
+
 def test_graded_systems_rank_by_their_mean():
     human = np.array([[1, 5, np.nan], [2, 4, 3], [1, 5, 3]])
     (rankings,) = rank_systems(graded(human), resamples=0)

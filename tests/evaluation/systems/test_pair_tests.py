@@ -13,7 +13,7 @@ from ranker.errors import OptionError
 from ranker.evaluation.resampling.bootstrap import index_draws, swap_draws
 from ranker.evaluation.resampling.significance import holm
 from ranker.evaluation.systems.pair_tests import compare_pairs
-from ranker.evaluation.systems.power import sources_needed
+from ranker.evaluation.systems.power import fewest_sources, sources_needed
 from ranker.extractors.registry import make_metric
 from tests.datasets import dataset_of
 from tests.effort import THOROUGH, further
@@ -178,7 +178,8 @@ def test_sources_needed_give_the_power_that_is_asked_for():
     drawn = generator.choice(values, size=(4000, int(number)))
     z = drawn.mean(axis=1) / (drawn.std(axis=1) / np.sqrt(number))
     assert (z > 1.96).mean() == pytest.approx(0.8, abs=0.03)
-    assert sources_needed([0, -1], [1, 0], 10, alpha=0.05, power=0.8).tolist() == [np.inf, 1]
+    assert sources_needed([0, -1], [1, 0], 10, alpha=0.05, power=0.8).tolist() == [np.inf, 6]
+    assert [fewest_sources(alpha) for alpha in (0.1, 0.05, 0.01)] == [5, 6, 8]
 
 
 def test_what_does_not_fit_into_memory_is_refused():
