@@ -27,7 +27,7 @@ from ranker.corpora.column_names import canonical
 from ranker.corpora.formats.error_spans import Place, note_lost_places, place_of_units, units_of
 from ranker.corpora.formats.tables import Columns
 from ranker.corpora.marked_errors import SIDES
-from ranker.corpora.records import number_in
+from ranker.corpora.records import number_in, shown
 from ranker.corpora.severity_weights import WEIGHTS
 from ranker.errors import DataError
 from ranker.storage.plain_data import typed
@@ -186,6 +186,7 @@ def _of_label_studio(
         for number, result in enumerate(annotation.result):
             answer = result.value
             score = answer.number if answer.rating is None else answer.rating
+            name = "preferred" if is_pair and answer.choices else result.from_name
             if answer.labels or answer.start is not None or result.from_name == "missing":
                 mark = marks.setdefault(number if result.id is None else result.id, {"severity": "", "category": ""})
                 for word in (*answer.labels, *answer.choices):
@@ -201,10 +202,13 @@ def _of_label_studio(
                     yield ranked, True
             elif answer.selected is not None:
                 row["preferred"] = _SIDES.get(answer.selected, answer.selected)
-            elif is_pair and answer.choices:
-                row["preferred"] = answer.choices[0]
-            elif score is not None or (answer.choices and math.isfinite(number_in(answer.choices[0]))):
-                row[result.from_name] = number_in(answer.choices[0]) if score is None else score
+            elif score is not None or name == "preferred" or any(map(math.isfinite, map(number_in, answer.choices))):
+                if name in row or len(answer.choices) > 1:
+                    raise TypeError(
+                        f"found several answers or data called {shown(name)}, expected one answer by each annotator"
+                    )
+                word = answer.choices[0] if answer.choices else ""
+                row[name] = word if name == "preferred" else number_in(word) if score is None else score
             elif answer.choices:
                 words.setdefault(result.from_name, answer.choices[0])
         answered = len(row) > len(task.data) + 1

@@ -113,6 +113,9 @@ def _add(
     if output.text.split() != target.split():
         what = f"target of system {shown(system)} differs from line {first}; expected the same"
         raise DataError(what, file=file, line=line)
+    if not row["severity"].strip() and row["category"].strip().lower() not in _NONE:
+        what = f"expected a severity for the error {shown(row['category'].strip())}, or no category, found nothing"
+        raise DataError(f"severity: {what}", file=file, line=line)
     severity = NO_ERROR if row["severity"].strip().lower() in _NONE else row["severity"].strip().lower()
     category = "" if severity == NO_ERROR else row["category"].strip()
     checked_weight(severity, category, weights, file, line)

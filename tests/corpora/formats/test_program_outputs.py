@@ -230,6 +230,19 @@ def test_flat_exports_of_label_studio_are_tables(tmp_path, ending):
     assert ratings[["judge", "kind", "value"]].values.tolist() == [["1", "quality", 4.0]]
 
 
+@pytest.mark.parametrize(
+    "results",
+    [
+        [{"value": {"choices": ["1", "2"]}, "from_name": "grade", "type": "choices"}],
+        [{"value": {"rating": stars}, "from_name": "grade", "type": "rating"} for stars in (4, 2)],
+        [{"value": {"number": 3}, "from_name": "system", "type": "number"}],
+    ],
+)
+def test_several_answers_to_one_question_of_label_studio_are_refused(tmp_path, results):
+    with pytest.raises(DataError, match=r"found several answers or data called '\w+', expected one answer by each"):
+        read_dataset(written(tmp_path / "a.json", [task(results, system="A")], lines=False))
+
+
 def test_choices_that_are_numbers_are_ratings_and_words_are_refused(tmp_path):
     answer = {"value": {"choices": ["2"]}, "from_name": "grade", "type": "choices"}
     dataset = read_dataset(written(tmp_path / "a.json", [task([answer])], lines=False))
