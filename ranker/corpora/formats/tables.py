@@ -97,7 +97,8 @@ def table_rows(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> I
 def _tsv_rows(text: str, file: str, delimiter: Delimiter) -> Iterator[tuple[int, list[str]]]:
     for number, line in enumerate(text.split("\n"), 1):
         yield number, line.split(delimiter) if line else []
-    if first := next((cell for cell in _QUOTED.finditer(text) if '""' in cell[1][1:-1]), None):
+    cells = _QUOTED.finditer(text) if '""' in text else ()
+    if first := next((cell for cell in cells if '""' in cell[1][1:-1]), None):
         what = "this line has a cell quoted as in CSV, and TSV is read without quoting"
         advice = "if the quotes are no part of the text, save the file without them, or as CSV"
         log_note(f"{file}:{text.count(chr(10), 0, first.start(1)) + 1}: {what}: {advice}")
