@@ -220,20 +220,18 @@ def from_texts(
     source_texts = [""] * size if sources is None else _texts(sources, "sources", name)
     if len(source_texts) != size:
         raise DataError(f"sources: expected {size}, one per translation, found {len(source_texts)}", file=name)
-    return build_dataset(
-        name,
-        {"lp": [lp] * size, "text": source_texts},
-        {
-            "source": np.repeat(np.arange(size), [*map(len, by_source)]),
-            "text": [text for texts in by_source for text in texts],
-        },
-        {
-            "source": np.repeat(np.arange(size), len(outputs)),
-            "system": [*outputs] * size,
-            "text": [text for texts in zip(*outputs.values(), strict=True) for text in texts],
-        },
-        {},
-    )
+    columns = {"lp": [lp] * size, "text": source_texts}
+    reference_columns = {
+        "source": np.repeat(np.arange(size), [*map(len, by_source)]),
+        "text": [text for texts in by_source for text in texts],
+    }
+    candidates = {
+        "source": np.repeat(np.arange(size), len(outputs)),
+        "system": [*outputs] * size,
+        "text": [text for texts in zip(*outputs.values(), strict=True) for text in texts],
+    }
+    with _naming(name, str):
+        return build_dataset(name, columns, reference_columns, candidates, {})
 
 
 def _aligned(
@@ -322,6 +320,9 @@ def _naming(name: str, place: Callable[[int], str]) -> Iterator[None]:
         yield
     except DataError as error:
         raise DataError(error.what, file=name if error.line is None else place(error.line)) from None
+    except UnicodeEncodeError as error:
+        what = f"expected text that can be encoded in UTF-8, found {shown(error.object)}"
+        raise DataError(f"{what}: remove halves of surrogate pairs", file=name) from None
 
 
 def _arrow(column: pd.Series) -> pa.ChunkedArray:

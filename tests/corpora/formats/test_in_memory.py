@@ -225,3 +225,19 @@ def test_data_sets_of_the_hub_are_frames() -> None:
         assert dataset.references["text"].tolist() == ["hello"]
         ranked = ranker.rank(HubDataset(rows), model="full-any")
         assert sorted(ranked["text"]) == ["hi", "ho"]
+
+
+@pytest.mark.parametrize("column", ["source", "reference", "system", "text", "comment", "chosen"])
+def test_halves_of_surrogate_pairs_in_frames_are_refused(column: str) -> None:
+    rows = {"source": ["s"], "reference": ["r"], "system": ["A"], "text": ["x"], column: ["x\ud800"]}
+    if column == "chosen":
+        rows = {"source": ["s"], "rejected": ["x"], column: ["x\ud800"]}
+    with pytest.raises(DataError, match=r"frame: expected text that can be encoded in UTF-8, found 'x\\ud800': remove"):
+        from_frame(pd.DataFrame(rows, dtype=object))
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_halves_of_surrogate_pairs_in_texts_are_refused(place: int) -> None:
+    given = [["x\ud800"] if at == place else ["a"] for at in range(3)]
+    with pytest.raises(DataError, match=r"texts: expected text that can be encoded in UTF-8, found 'x\\ud800': remove"):
+        from_texts(*given)
