@@ -220,18 +220,21 @@ def from_texts(
     source_texts = [""] * size if sources is None else _texts(sources, "sources", name)
     if len(source_texts) != size:
         raise DataError(f"sources: expected {size}, one per translation, found {len(source_texts)}", file=name)
-    columns = {"lp": [lp] * size, "text": source_texts}
-    reference_columns = {
-        "source": np.repeat(np.arange(size), [*map(len, by_source)]),
-        "text": [text for texts in by_source for text in texts],
-    }
-    candidates = {
-        "source": np.repeat(np.arange(size), len(outputs)),
-        "system": [*outputs] * size,
-        "text": [text for texts in zip(*outputs.values(), strict=True) for text in texts],
-    }
     with _naming(name, str):
-        return build_dataset(name, columns, reference_columns, candidates, {})
+        return build_dataset(
+            name,
+            {"lp": [lp] * size, "text": source_texts},
+            {
+                "source": np.repeat(np.arange(size), [*map(len, by_source)]),
+                "text": [text for texts in by_source for text in texts],
+            },
+            {
+                "source": np.repeat(np.arange(size), len(outputs)),
+                "system": [*outputs] * size,
+                "text": [text for texts in zip(*outputs.values(), strict=True) for text in texts],
+            },
+            {},
+        )
 
 
 def _aligned(
