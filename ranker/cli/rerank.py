@@ -237,7 +237,8 @@ def _print(nbest: NBestList, chosen: Int64Array, scores: FloatArray, form: Form)
     """Print the chosen hypotheses, with an empty line for a sentence without any, so that line numbers stay aligned."""
     missing = int((chosen < 0).sum())
     if missing:
-        print_note(f"{counted(missing, 'sentence')} without hypotheses")
+        first = int((chosen < 0).argmax())
+        print_note(f"{counted(missing, 'sentence')} without hypotheses (first: sentence {first}, numbered from 0)")
     texts = iter(nbest.text_of(chosen[chosen >= 0]))
     # among the hypotheses of its sentence, from 0
     numbers = (chosen - nbest.offsets(len(chosen))[:-1]).tolist()

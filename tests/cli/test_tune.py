@@ -80,7 +80,16 @@ def test_sentences_without_hypotheses_stay_in_step(call):
     Path("gap").write_text("0 ||| a ||| 1 ||| 2\n2 ||| b ||| 1 ||| 3\n")
     out, err = call("rerank", "gap", "--mbr", "chrf", "--scale", "1")
     assert out == "a\n\nb\n"
-    assert err == "ranker: note: 1 sentence without hypotheses\n"
+    assert err == "ranker: note: 1 sentence without hypotheses (first: sentence 1, numbered from 0)\n"
+
+
+@pytest.mark.parametrize("how", [["--mbr", "chrf"], ["--model", "consensus"]])
+def test_sentences_numbered_from_1_are_more_than_the_sources(command, how, folder):
+    Path("list").write_text("".join(f"{at} ||| {text} ||| 1 ||| 2\n" for at in (1, 2) for text in ("a b", "c", "d")))
+    Path("two").write_text("x y\nz\n")
+    printed = command("rerank", "list", *how, "-s", "two", code=2)
+    what = "list: has hypotheses for sentence 2, but two has 2 lines, numbered from 0: give the sources and references"
+    assert f"ranker: error: {what} of this list" in printed.err
 
 
 def test_a_language_model_that_would_learn_from_its_own_references_is_told_so(call):

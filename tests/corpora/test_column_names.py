@@ -226,6 +226,19 @@ def test_what_a_ranker_learnt_from_is_what_auto_means(tmp_path: Path) -> None:
     assert resolve_kind(known, learnt=["alpha:lower"]) == "mqm"
 
 
+def test_keys_of_rows_may_be_in_upper_case_as_columns(tmp_path: Path) -> None:
+    row = {"SOURCE": "s", "Ref": "r", "System": "A", "MT": "x", "LP": "de-en", "Src_Lang": "de", "Score": 3}
+    for ending in ("csv", "jsonl"):
+        dataset = read_dataset(write([row], tmp_path / f"x.{ending}"))
+        assert dataset.to_frame().iloc[0][["lp", "source", "system", "text", "Score"]].tolist() == [
+            *("de-en", "s", "A", "x", 3.0)
+        ]
+        assert dataset.references["text"].tolist() == ["r"]
+    for keys in (("source", "Source"), ("SOURCE", "Source")):
+        with pytest.raises(DataError, match=f"keys '{keys[0]}' and '{keys[1]}' mean the same"):
+            read_dataset(write([dict.fromkeys(keys, "s") | {"text": "x"}], tmp_path / "y.jsonl"))
+
+
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "frame"])
 @pytest.mark.parametrize("grade", ["4,5", "80%", "4/5", "1.234,5", " ,5 "])
 def test_numbers_in_another_form_are_not_ignored(ending: str, grade: str, tmp_path: Path) -> None:

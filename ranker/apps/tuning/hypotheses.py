@@ -64,15 +64,21 @@ def without_outputs(dataset: Dataset) -> Dataset:
     return Dataset(dataset.name, sources, references, table("candidates"), table("ratings"), table("preferences"))
 
 
-def check_sentences(nbest: NBestList, references: Dataset) -> None:
-    """Refuse an n-best list that lacks hypotheses for a sentence, or has hypotheses beyond the last sentence."""
+def check_last(nbest: NBestList, references: Dataset) -> None:
+    """Refuse an n-best list that has hypotheses beyond the last sentence."""
     sentences = len(references.sources)
     if len(nbest) and nbest.sentence[-1] >= sentences:
         raise DataError(
             f"has hypotheses for sentence {nbest.sentence[-1]}, but {references.name} has "
-            f"{counted(sentences, 'line')}, numbered from 0: give the references of this list",
+            f"{counted(sentences, 'line')}, numbered from 0: give the sources and references of this list",
             file=nbest.name,
         )
+
+
+def check_sentences(nbest: NBestList, references: Dataset) -> None:
+    """Refuse an n-best list that lacks hypotheses for a sentence, or has hypotheses beyond the last sentence."""
+    check_last(nbest, references)
+    sentences = len(references.sources)
     missing = np.flatnonzero(np.diff(nbest.offsets(sentences)) == 0)
     if len(missing):
         raise DataError(

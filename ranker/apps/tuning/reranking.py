@@ -12,6 +12,7 @@ from ranker.apps.tuning.envelope import best_of_blocks, project
 from ranker.apps.tuning.hypotheses import (
     StatisticsTable,
     all_hypotheses,
+    check_last,
     check_sentences,
     dataset_of,
     distinct_hypotheses,
@@ -24,7 +25,7 @@ from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.checks.faults import fault_note, outranked, without_votes
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.nbest import NBestList
-from ranker.errors import DataError, OptionError, counted
+from ranker.errors import DataError, OptionError
 from ranker.extractors.base import Metric, check_new_texts
 from ranker.files import display_name
 from ranker.ranking.scorers import Scorer, candidate_scores
@@ -63,6 +64,7 @@ def outranked_hypotheses(nbest: NBestList, references: Dataset | None) -> tuple[
     """Return a mask of hypotheses that are not translations although their sentence has a translation, and a note."""
     if references is None:
         references = references_of([""] * (int(nbest.sentence.max(initial=-1)) + 1), [], [], nbest.name)
+    check_last(nbest, references)
     _, row, _ = distinct_hypotheses(nbest)
     dataset = all_hypotheses(nbest, references)
     return outranked(dataset)[row], fault_note(dataset)
@@ -141,12 +143,8 @@ def expected_gains(
     only reference (Kumar and Byrne 2004, equation 5). The highest has the minimum Bayes risk.
     """
     first, row, _ = distinct_hypotheses(nbest)
-    if references is not None and len(nbest) and nbest.sentence[-1] >= len(references.sources):
-        raise DataError(
-            f"has hypotheses for sentence {nbest.sentence[-1]}, but {references.name} has "
-            f"{counted(len(references.sources), 'source')}, numbered from 0: give the references of this list",
-            file=nbest.name,
-        )
+    if references is not None:
+        check_last(nbest, references)
     chances = posterior(nbest) if probability is None else probability
     mass = np.asarray(np.bincount(row, chances, minlength=len(first)), dtype=np.float64)
     return mean_pairwise(nbest, first, gain, mass, references)[0][row]

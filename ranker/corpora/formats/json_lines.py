@@ -76,7 +76,7 @@ def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line
     repeated: list[tuple[int, int]] = []
     for line, value in program_records(values, file):
         reader = RecordReader(file, line, left_out)
-        fields = reader.with_language_pair(reader.mapping(value, "record"))
+        fields = reader.with_language_pair(reader.in_lower_case(reader.mapping(value, "record")))
         source = reader.spelling(fields, *_SOURCE)
         candidates = reader.spelling(fields, *CANDIDATES, *_CANDIDATE) or reader.spelling(fields, *names.ANSWERS)
         if candidates is None or (source is None and reader.spelling(fields, *_REFERENCES) is None):
@@ -304,6 +304,13 @@ class RecordReader:
             what = f"keys {filled[0]!r} and {filled[1]!r} mean the same; keep one of them"
             raise DataError(what, file=self.file, line=self.line)
         return next(iter(filled or present), None)
+
+    def in_lower_case(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a record with the names of columns in lower case, as tables may have them."""
+        changed = {key: plain for key in fields if (plain := key.strip().lower()) != key and plain in names.SPELLINGS}
+        for plain in {*changed.values()}:
+            self.spelling(fields, *(key for key in fields if plain in (key, changed.get(key))))
+        return {changed.get(key, key): value for key, value in fields.items()} if changed else fields
 
     def with_language_pair(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a record with ``lp`` in place of other language keys."""
