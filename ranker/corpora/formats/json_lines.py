@@ -216,7 +216,7 @@ def source_key(value: object) -> str | None:
     keys = [
         key
         for key in value
-        if key in (*_SOURCE_KEYS, *names.LANGUAGE_KEYS) or names.canonical(key).startswith("reference")
+        if key.strip().lower() in (*_SOURCE_KEYS, *names.LANGUAGE_KEYS) or names.canonical(key).startswith("reference")
     ]
     return repr([(key, value[key]) for key in sorted(keys)])
 
@@ -308,7 +308,7 @@ class RecordReader:
     def in_lower_case(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a record with the names of columns in lower case, as tables may have them."""
         changed = {key: plain for key in fields if (plain := key.strip().lower()) != key and plain in names.SPELLINGS}
-        for plain in {*changed.values()}:
+        for plain in dict.fromkeys(changed.values()):
             self.spelling(fields, *(key for key in fields if plain in (key, changed.get(key))))
         return {changed.get(key, key): value for key, value in fields.items()} if changed else fields
 
