@@ -78,6 +78,7 @@ FAILS = [
     ("三个人，12月5日", "3 people on December 7", "zh-en", "numbers", "5 -> 7"),
     ("Die Preise stiegen um 3,7 Prozent.", "Prices rose by 37 percent.", "de-en", "numbers", "3.7 -> 37"),
     ("Die Preise stiegen um 3,7 Prozent.", "Prices rose by 7.3 percent.", "de-en", "numbers", "3.7 -> 7.3"),
+    ("Der Kurs fiel um 0,5 Prozent.", "The price fell by 5 percent.", "de-en", "numbers", "0.5 -> 5"),
     (
         "Бюджет — 12 миллионов рублей.",
         "The budget is 12 billion roubles.",

@@ -92,7 +92,9 @@ def _unmatched_digits(
     def without(these: Counter[str], others: Counter[str], other: str, language: str) -> list[str]:
         words = in_words(other, language)
         whole = {*others, *(words if multiplied else ())}
-        parts = {part for number in others for part in number.split(".")}
+        parts = {
+            part for number in others for part in number.split(".") if clock or these.keys() >= {*number.split(".")}
+        }
 
         def agrees(number: str, known: set[str]) -> bool:
             same = any(_same(number, each, multiplied=multiplied, clock=clock) for each in known)
