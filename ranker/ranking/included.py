@@ -17,7 +17,7 @@ from ranker.corpora.source_keys import among
 from ranker.errors import ModelError, counted, nearest
 from ranker.extractors.base import Extractor
 from ranker.extractors.needs import COMPARABLE
-from ranker.extractors.target_language import english_note, looks_english
+from ranker.extractors.target_language import english_note, looks_english, other_language
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.settings import (
     SOURCES_PER_FEATURE,
@@ -57,13 +57,13 @@ def default_model(dataset: Dataset) -> str:
     """Return the name of the included ranker that suits the target languages and references of `dataset`.
 
     ``full`` for English and ``full-any`` for other languages or several. Without references ``consensus``, unless there
-    are other languages and enough candidates of every source for ``full-any``. If the data set does not name its
-    language pairs, English is detected by function words in the references.
+    are other languages and a source has enough candidates for ``full-any``. If the data set does not name its
+    language pairs, English is detected by function words in the references or candidates.
     """
-    targets = {*target_languages(dataset)}
     if not len(dataset.references):
         comparable = np.diff(dataset.candidate_offsets) >= COMPARABLE
-        return ANY if targets - {"en", ""} and comparable.all() else UNREFERENCED
+        return ANY if other_language(dataset) and comparable.any() else UNREFERENCED
+    targets = {*target_languages(dataset)}
     if targets - {"en", ""}:
         return ANY
     return ENGLISH if "" not in targets or looks_english(dataset) else ANY
@@ -98,6 +98,8 @@ def _standard_set(outputs: Dataset) -> tuple[str, list[str]]:
     others = sorted({*target_languages(outputs)} - {"en", ""})
     reasons = [f"translations into {', '.join(map(repr, others))}"] if others else []
     if not len(outputs.references):
+        if not others and other_language(outputs):
+            reasons.append("translations that do not look English")
         sizes = np.diff(outputs.context.candidate_offsets)[np.unique(outputs.candidate_source)]
         if 2 * (sizes < COMPARABLE).sum() > len(sizes):
             reasons.append(f"mostly fewer than {COMPARABLE} candidates of a source")

@@ -153,8 +153,10 @@ class WeightSets:
         lost = ~np.asarray(fits.any(axis=1))
         scorable = _scored(dataset)
         if (lost & scorable).any():
-            FeatureSet(self.extractors).check_references(dataset, lost & scorable)
-            if lost[scorable].all():
+            all_lost = lost[scorable].all()
+            if all_lost or self.need_references or len(dataset.references):
+                FeatureSet(self.extractors).check_references(dataset, lost & scorable)
+            if all_lost:
                 fewest = max(extractor.needs.candidates for extractor in self.extractors)
                 reason = join_notes(extractor.needs.missing(dataset) for extractor in self.extractors)
                 reason = reason or f"no source has {fewest} candidates to compare"

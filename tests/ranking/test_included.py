@@ -7,7 +7,7 @@ from ranker import load_dataset
 from ranker.corpora.judgements import Judged
 from ranker.corpora.selection import without_references
 from ranker.corpora.source_keys import short_keys
-from ranker.errors import ModelError
+from ranker.errors import DataError, ModelError
 from ranker.learning.encoder.files import EncoderFiles
 from ranker.ranking import included as included_models
 from ranker.ranking.feature_set import FeatureSet
@@ -46,6 +46,27 @@ def test_the_ranker_suits_the_language(references, lp, name):
 def test_without_references_agreement_is_by_the_encoder_of_the_language(lp, candidates, name):
     data = dataset_of([([], ["ein Satz", "ein anderer Satz", "kein Satz"][:candidates])], lp=[lp])
     assert included_models.default_model(data) == name
+
+
+def test_without_references_a_source_with_two_candidates_ties_and_leaves_the_others_their_ranker():
+    texts = ["Die Katze schläft", "Die Katze schlafen", "Katze schläft die"]
+    data = dataset_of([([], texts), ([], texts[:2])], lp="en-de")
+    assert included_models.default_model(data) == "full-any"
+    scores = Ranker.load("full-any").candidate_scores(data)
+    assert len({*scores[:3].tolist()}) == 3
+    assert scores[3] == scores[4]
+    both = dataset_of([(["Die Katze schläft"], texts), ([], texts[:2])], lp="en-de")
+    with pytest.raises(DataError, match=r"has no reference"):
+        Ranker.load("full-any").candidate_scores(both)
+
+
+def test_without_references_and_language_pair_many_words_tell_the_language():
+    texts = ["Er sah das Haus auf dem Hügel nicht", "Das Haus auf dem Hügel sah er nie", "Ein Haus stand dort"]
+    data = dataset_of([([], texts)] * 8, kind="fluency")
+    assert included_models.default_model(data) == "full-any"
+    features, notes = included_models.standard_features(Judged.of(data))
+    assert features == FeatureSet.parse("reference-free-any")
+    assert notes == ("no references, translations that do not look English: using the feature set reference-free-any",)
 
 
 @pytest.mark.parametrize(
