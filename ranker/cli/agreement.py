@@ -59,10 +59,12 @@ def command(
     with working("comparing judges"):
         if spans or (kind == "auto" and only_marks):
             kind, agreements = "marked errors", marks_agreement(dataset, resamples=resamples)
-            notes = careless_raters(dataset)
         else:
             kind = resolve_kind(dataset, kind)
             agreements = judges_agreement(dataset, kind, resamples=resamples)
+            if any("cohen" not in agreement.figures for agreement in agreements):
+                notes.append("the judges gave too many different values for kappa and alpha: orders alone are compared")
+        notes += careless_raters(dataset)
     signed_data = f"{dataset.name}#{dataset.fingerprint[:8]}"
     signature = make_signature(f"agreement on {kind}", {"data": signed_data, "resamples": resamples, "seed": 0})
     document = {

@@ -101,3 +101,19 @@ def test_the_script_chooses_the_tokenizer_and_a_note_says_so(tmp_path, monkeypat
         assert ("tokenizer=zh, because the references are Chinese by their script" in err) == (not options)
     np.testing.assert_allclose(scores[0], scores[1])
     assert scores[0] > scores[2]
+
+
+def test_agreement_names_a_judge_who_always_gives_the_same_score_and_what_it_leaves_out(tmp_path, command) -> None:
+    rows = [
+        f"quelle {number},{system},text {system} {number},{judge},{50 if judge == 'j1' else 10 * place + number}"
+        for number in range(10)
+        for place, system in enumerate("AB")
+        for judge in ("j1", "j2")
+    ]
+    path = tmp_path / "scores.csv"
+    path.write_text("\n".join(["source,system,text,judge,score", *rows, ""]), encoding="utf-8")
+    said = command("agreement", str(path), "--kind", "score:higher", "-f", "json").out
+    assert json.loads(said)["notes"] == [
+        "the judges gave too many different values for kappa and alpha: orders alone are compared",
+        "rater j1 gave 50 as score to all 20 outputs; these ratings are counted",
+    ]

@@ -236,8 +236,10 @@ def careless_raters(dataset: Dataset) -> list[str]:
     known = errors[(errors["rater"] == GOLD) & marked & errors["start"].notna() & (errors["side"] == SIDES[0])]
     judged = {str(judge): rows for judge, rows in dataset.ratings.groupby("judge")}
     sums, notes = ratings.sum(), []
-    for name, own in ratings.groupby(level="rater"):
-        rater, reasons, others = str(name), list[str](), max(len(ratings) - len(own), 1)
+    marking = ratings.index.get_level_values("rater")
+    for rater in sorted({*map(str, marking), *judged}):
+        own = ratings[marking == rater]
+        reasons, others = list[str](), max(len(ratings) - len(own), 1)
         for what, word in (("nothing", "no error"), ("everything", "all of the text")):
             share = float(sums[what] - own[what].sum()) / others
             if len(own) >= _FEWEST and own[what].all() and share ** len(own) < _RARE:
