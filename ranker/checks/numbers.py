@@ -24,7 +24,7 @@ _HAN_DIGITS = {**{digit: value for value, digit in enumerate("〇一二三四五
 _HAN_UNITS = {"十": 10, "百": 100, "千": 1000}
 _HAN_POWERS = {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8, "兆": 10**12}
 _SIGNS = str.maketrans("٬٫·", ",..")
-_DIGITS_AND_UNITS = r"(?<!\d)\d++(?:\.\d+)?[百千万萬亿億兆백천만억조]+"
+_DIGITS_AND_UNITS = r"(?<!\d)\d++(?:\.\d+)?[百千万萬亿億兆백천만억조]{1,4}"
 _COMPOUND = re.compile(rf"(?:{_DIGITS_AND_UNITS}\s?){{2,}}(?:\d+(?!\d))?|{_DIGITS_AND_UNITS}\d+")
 _ROMAN = re.compile(r"(?<![\w.-])(?=[IVXL]{2})(X{0,3}|XL|LX{0,3})(IX|IV|V?I{0,3})(?:e|ème)?(?!\w)")
 _TENS = {numeral: 10 * ten for ten, numeral in enumerate(["", "X", "XX", "XXX", "XL", "L", "LX", "LXX", "LXXX"])}
@@ -167,7 +167,7 @@ def _scale_patterns(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     words = {power: "|".join(patterns) for power, patterns in powers.items()}
     either, apart = "|".join(words.values()), r"[\s-]?[多余餘几幾]?"
     named = "|".join(f"(?P<p{power}>{pattern})" for power, pattern in words.items())
-    numeral = rf"(?<![\d.,])(?P<number>(?>{_NUMBER.pattern})){apart}(?P<words>(?:{either})(?:\s?(?:{either}))*)"
+    numeral = rf"(?<![\d.,])(?P<number>(?>{_NUMBER.pattern})){apart}(?P<words>(?:{either})(?:\s?(?:{either})){{0,3}})"
     return re.compile(f"(?i){numeral}"), re.compile(f"(?i){named}")
 
 
