@@ -116,7 +116,7 @@ def _other_scale(
     """Return numbers that stand in both texts with the same digits and words for other powers of ten."""
     if not all(languages):
         return [], []
-    of_source, of_own = ([*_large(*each)] for each in zip((source, own), languages, strict=True))
+    of_source, of_own = (_large(*each) for each in zip((source, own), languages, strict=True))
     in_source, in_own = (
         {*plain, *_in_han(text)}.union(*large)
         for plain, text, large in zip((wanted, given), (source, own), (of_source, of_own), strict=True)
@@ -127,16 +127,15 @@ def _other_scale(
     return [one for one, _ in pairs], [other for _, other in pairs]
 
 
-def _large(text: str, language: str) -> Iterator[list[str]]:
-    """Yield the values that each number of at least four digits, or with a word such as "million", may have."""
+@functools.lru_cache(maxsize=100_000)
+def _large(text: str, language: str) -> tuple[list[str], ...]:
+    """Return the values that each number of at least four digits, or with a word such as "million", may have."""
     text = _COMPOUND.sub(_han_sum, text)
     known = [*scaled(text, language)]
-    yield from (values for values, *_ in known)
     edges = [0, *(edge for _, *span in known for edge in span), len(text)]
     rest = " ".join(text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
-    yield from (
-        [each] for each in (*map(_plain, _NUMBER.findall(rest)), *_in_han(rest)) if len(each) > 3 and each.isdigit()
-    )
+    plain = (*map(_plain, _NUMBER.findall(rest)), *_in_han(rest))
+    return (*(values for values, *_ in known), *([each] for each in plain if len(each) > 3 and each.isdigit()))
 
 
 def _core(number: str) -> str:
