@@ -254,7 +254,7 @@ def test_a_link_opens_its_source(large, open_page):
     page.evaluate("document.querySelector('#worst ~ details').open = true")
     link = page.locator("#worst ~ details a").first
     link.click()
-    assert page.url.endswith(page.locator("#list details[open]").first.get_attribute("data-key"))
+    wait_until(page, "location.hash.endsWith(document.querySelector('#list details[open]')?.dataset.key)")
 
 
 def test_what_matches_and_what_is_missing_is_marked_on_both_sides(open_page, model, tmp_path):

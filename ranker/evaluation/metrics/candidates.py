@@ -120,6 +120,12 @@ class LanguagePairData:
         return offsets_of(np.bincount(self.source, minlength=self.sources))
 
     @property
+    def orders_candidates(self) -> bool:
+        """True if people prefer any candidate to another of its source."""
+        low, high = (extreme.reduceat(self.human, self.offsets[:-1]) for extreme in (np.fmin, np.fmax))
+        return bool((low < high).any()) or any(len(pairs.better) for pairs in self.pairs.values())
+
+    @property
     def needed(self) -> BoolArray:
         """True for candidates with a human score or in a preference, which need a score, shape (candidates,)."""
         needed = self.judged.copy()

@@ -11,7 +11,7 @@ from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, human_scores, preference_pairs, resolve_kind
 from ranker.corpora.records import first_repeated
-from ranker.errors import DataError, OptionError
+from ranker.errors import DataError, OptionError, log_note
 from ranker.evaluation.choices import FEW_SOURCES, LEVELS, Correction, Level, Test
 from ranker.evaluation.metrics.candidates import CandidateScores, LanguagePairData, by_language_pair, part_of
 from ranker.evaluation.metrics.pairwise_tests import null_differences, williams_tests
@@ -88,10 +88,17 @@ def compare(
     for number, (dataset, scored) in enumerate(data):
         used = resolve_kind(dataset, kind, learnt=learnt)
         language_pairs = _judged_language_pairs(dataset, scored, used, human[number] if human else None)
+        for pair in language_pairs if "segment" in levels else ():
+            if not pair.orders_candidates:
+                log_note(f"{pair.where}: people order no two candidates of a source: only Pearson is defined")
         measured = [_measure(pair, scored, used, number, levels, settings, statistics) for pair in language_pairs]
         results += [*measured, *_means(dataset.name, measured)]
     results += _overall(results, len(data))
     computed = [item for item in (*STATISTICS, *FINER) if any(item.id in result.statistics for result in results)]
+    if not computed:
+        what = f"nothing to evaluate by {' and '.join(levels)}: expected judged outputs of at least two systems"
+        documents = "" if "system" in levels else ", in documents (doc)"
+        raise DataError(f"{what}{documents}; use the level segment", file=data[0][0].name)
     names = [metric.name for metric in metrics]
     cells: list[Cell] = []
     pairwise_tests: list[PairwiseTests] = []

@@ -399,3 +399,17 @@ def test_a_note_on_training_data_counts_sources_without_judgements() -> None:
     part, scored = scored_by(judged, {"m": scorer_of(ranker)}, kind="fluency", levels=["segment"])
     assert len(part) == len(scored[0].scores) == 420
     assert scored[0].notes == ("was trained on 25% of the sources of sample",)
+
+
+def test_one_output_of_every_source_says_why_little_is_defined(human, caplog):
+    one = graded(human[:, :1])
+    scored = metrics(human[:, :1], 1)
+    found = compare([(one, scored)], resamples=0)
+    assert np.isnan(found.cell("segment.spearman", "test/xx-en", "m0").value)
+    assert not np.isnan(found.cell("segment.pearson", "test/xx-en", "m0").value)
+    (note,) = caplog.messages
+    assert note.endswith("test xx-en: people order no two candidates of a source: only Pearson is defined")
+    with pytest.raises(DataError, match="nothing to evaluate by system: expected judged outputs of at least two sys"):
+        compare([(one, scored)], levels=("system",))
+    with pytest.raises(DataError, match=r"by document: expected .* of at least two systems, in documents \(doc\); use"):
+        compare([(graded(human), metrics(human, 1))], levels=("document",))
