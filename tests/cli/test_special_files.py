@@ -23,7 +23,7 @@ TEXT = b"a b c d\nb c d e\n"
         "align train -t one -o out.align -s",
         "contrast good.json A B -m bleu --parser none --train-text",
         "rank good.json --model",
-        "align apply -s good.json -t good.json --model",
+        "align apply -s two -t two --model",
         "score good.json -m meteor[wordnet={}]",
     ],
 )
