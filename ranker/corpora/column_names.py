@@ -72,10 +72,11 @@ _MADE_BY = _table(
 )
 """Numbers in a column whose name contains one of these words describe the production of an output."""
 _MADE_AS = _table(
-    "annotator annotators batch draw iteration judges rater raters retries run runs sample samples sd std stddev "
-    "stdev step steps trial turn turns user worker"
+    "annotators batch draw iteration judges raters retries run runs sample samples sd std stddev stdev step steps trial"
 )
-"""Numbers in a column whose name ends in one of these words number outputs or judges, or count these."""
+"""Numbers in a column whose name ends in one of these words number outputs, or count their judges."""
+_MADE_BY_WHOM = _table("annotator rater turn turns user worker")
+"""Numbers in a column called so number judges or outputs; those of ``rater1`` are the ratings of a judge."""
 _SAMPLING = re.compile(
     r"(top|min|typical)_?[pk]|(frequency|presence|repetition|length)_penalty|(.*_)?log_(prob|like).*|p_val(ue)?s?"
 )
@@ -212,6 +213,7 @@ def _is_setting(name: str) -> bool:
     words = _words(name)
     counts = len(words) > 1 and bool(_COUNTING & {words[0]}) and not LOWER_IS_BETTER & {*words}
     made = (bool(_MADE_BY & {*words}) or bool(_MADE_AS & {*words[-1:]})) and not _EFFORT & {*words}
+    made = made or name.strip().lower() in _MADE_BY_WHOM
     return counts or made or _SAMPLING.fullmatch("_".join(words)) is not None
 
 

@@ -93,6 +93,21 @@ zh zho chi cmn chinese
 zu zul zulu
 """
 _CODES = {name: line.split()[0] for line in _LANGUAGES.split("\n") if line for name in line.split()}
+_VARIETIES = frozenset(
+    re.findall(
+        r"\w+",
+        "american australian austrian brazilian british canadian european iberian latin mexican modern simplified "
+        "standard swiss traditional",
+    )
+)
+"""Words beside the name of a language that name a variety of it."""
+_SAME = dict(
+    re.findall(
+        r"(\w+):(\w+)",
+        "als:sq ary:ar arz:ar azj:az ckb:ku cmn:zh in:id iw:he mo:ro nb:no nn:no ory:or ydd:yi yue:zh",
+    )
+)
+"""Codes of languages that another code includes, or replaced."""
 _TWO_LETTER_CODES = frozenset(_CODES.values())
 _CODE = re.compile(r"([A-Za-z]{2,3})((?:[-_][A-Za-z0-9]+)*)\Z")
 _REGION_OR_SCRIPT = re.compile(r"[^-_]+(?:[-_](?:[A-Z]{2}|[0-9]{3}|[A-Z][a-z]{3}))*\Z")
@@ -114,8 +129,9 @@ def language_code(name: str) -> str | None:
     code = _CODE.match(text)
     if code is None or text.lower() == "any":
         # "Simplified Chinese", "Portuguese (Brazil)"
-        named = {_CODES[word] for word in re.findall(r"\w{4,}", text.lower()) if word in _CODES}
-        return named.pop() if len(named) == 1 else None
+        words = re.findall(r"\w+", re.sub(r"\(.*\)", "", text.lower()))
+        named = {_CODES[word] for word in words if len(word) > 3 and word in _CODES}
+        return named.pop() if len(named) == 1 and len(_VARIETIES.intersection(words)) == len(words) - 1 else None
     language = _CODES.get(code[1].lower(), code[1].lower())
     return language + code[2].replace("-", "_")
 
@@ -170,7 +186,7 @@ def contradict(pair: str | None, other: str | None) -> bool:
     known = [[_side(side) for side in language_pair(name).split("-")] for name in (pair, other) if name]
     if len(known) < 2 or {*map(len, known)} != {2} or None in (*known[0], *known[1]):
         return False
-    codes = ([str(side).partition("_")[0] for side in sides] for sides in known)
+    codes = ([_SAME.get(code := str(side).partition("_")[0], code) for side in sides] for sides in known)
     return any(first != second and not {first, second} & {_ANY, _UNKNOWN} for first, second in zip(*codes, strict=True))
 
 

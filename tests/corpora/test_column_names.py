@@ -195,7 +195,7 @@ def test_names_are_read_by_their_words() -> None:
     assert [name for name in made.split() if not is_reserved(name)] == []
     judgements = (
         "score rank hter human_ter word_order fluency points n_errors num_mistakes penalty editing_time pe_time "
-        "post_edit_time sample_quality esa"
+        "post_edit_time sample_quality esa rater1 annotator_2 adequacy_rater2 score_user naturalness_turn1"
     )
     assert [name for name in judgements.split() if is_reserved(name)] == []
     assert all(map(is_metadata, ["id", "domain", "meta", "comment", "error_type"]))

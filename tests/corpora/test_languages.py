@@ -9,7 +9,14 @@ from ranker import from_frame, from_records
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.formats.segment_scores import SegmentScores
 from ranker.corpora.formats.shards import Shards
-from ranker.corpora.languages import UNKNOWN_PAIR, LanguagePair, language_pair, names_two_languages
+from ranker.corpora.languages import (
+    UNKNOWN_PAIR,
+    LanguagePair,
+    contradict,
+    language_code,
+    language_pair,
+    names_two_languages,
+)
 from ranker.corpora.selection import of_language_pairs
 from ranker.corpora.shards.making import make_shards
 from ranker.errors import DataError
@@ -34,6 +41,23 @@ def test_a_language_pair_has_one_form(name: str, pair: str) -> None:
     assert language_pair(name) == pair
     assert language_pair(pair) == pair
     assert [LanguagePair(name).source, LanguagePair(name).target] == [side.split("_")[0] for side in pair.split("-")]
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        *[("Simplified Chinese", "zh"), ("Brazilian Portuguese", "pt"), ("English (US)", "en")],
+        *[("Old English", None), ("not English", None), ("Low German", None), ("Ancient Greek", None)],
+    ],
+)
+def test_words_beside_the_name_of_a_language_name_a_variety_of_it(name: str, code: str | None) -> None:
+    assert language_code(name) == code
+
+
+def test_codes_of_one_language_do_not_contradict_each_other() -> None:
+    assert not any(contradict("en-no", f"en-{code}") for code in ("nb", "nn", "no"))
+    assert not contradict("en-he", "en-iw")
+    assert contradict("en-no", "en-sv")
 
 
 @pytest.mark.parametrize("name", ["?", "-", "", "news", "a-b", "de-en.x", "en-de-fr", "english_to_german", "any-en"])

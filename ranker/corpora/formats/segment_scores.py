@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -211,7 +212,7 @@ class SegmentScores:
     def _check_first(self, ids: Iterable[str]) -> None:
         """Refuse segments that are numbered from 0 where those of the data set are numbered from 1, and the reverse."""
         own, given = (
-            {int(one) for one in some if one.isdecimal()} for some in (ids, (row.seg_id or "" for row in self.rows))
+            {int(one) for one in some if _is_index(one)} for some in (ids, (row.seg_id or "" for row in self.rows))
         )
         if own and given and {min(own), min(given)} == {0, 1} and max(own) - max(given) == min(own) - min(given):
             what = f"segments are numbered from {min(given)} to {max(given)} here, but from {min(own)} in the data set"
@@ -296,16 +297,22 @@ def _parse(text: str, file: str, name: str) -> list[Row]:
 
 
 def _check_order(rows: Sequence[Row], file: str) -> None:
-    """Refuse rows without ``seg_id`` that are not in the order of another number that they have."""
-    before: dict[tuple[str | None, str | None], int] = {}
-    numbered = [(row, int(row.number)) for row in rows if row.number and row.number.isdecimal() and row.seg_id is None]
-    first = min((number for _, number in numbered), default=0)
-    for row, number in numbered:
-        # the segments of each document may be numbered from the first
-        if first < number < before.get((row.system, row.lp), number):
-            what = f"number {number} follows a greater one of the same system, so rows are not in the order of segments"
-            raise _error(f"{what}: call the column or key of numbers seg_id, or sort the rows", file, row)
-        before[row.system, row.lp] = number
+    """Refuse rows without ``seg_id`` and texts that are not in the order of another number that they have."""
+    numbered: dict[tuple[str | None, str | None], list[tuple[int, Row]]] = {}
+    for row in rows:
+        if row.number and _is_index(row.number) and row.seg_id is row.text is row.source is None:
+            numbered.setdefault((row.system, row.lp), []).append((int(row.number), row))
+    for several in numbered.values():
+        # numbers that occur again are those of another document
+        ordered = len({number for number, _ in several}) < len(several)
+        for (before, _), (number, row) in pairwise(several):
+            if number < before and not ordered:
+                what = f"number {number} follows {before} of the same system, so rows are not in the order of segments"
+                raise _error(f"{what}: call the column or key of numbers seg_id, or sort the rows", file, row)
+
+
+def _is_index(text: str) -> bool:
+    return text.isdecimal() and len(text) < 19
 
 
 def _lines_of_scores(lines: list[str], file: str) -> list[Row] | None:

@@ -232,6 +232,20 @@ def test_segments_may_be_numbered_in_each_document(read: Write) -> None:
     assert by_system(data := translated(), scores.of_candidates(data))["A"] == [1.0, 2.0, 3.0]
 
 
+def test_numbers_of_other_documents_beside_texts_or_of_many_digits_are_no_order(read: Write) -> None:
+    for rows in ("1,A,1\n2,A,2\n2,A,3\n1,A,4\n", "77,A,1\n5,A,2\n77,A,3\n"):
+        assert read("a.csv", f"id,system,score\n{rows}").rows[0].score == 1.0
+    with pytest.raises(DataError, match="rows are not in the order of segments"):
+        read("a.csv", "id,system,score\n7,A,1\n9,A,2\n8,A,3\n")
+    beside = read("a.jsonl", "".join(f'{{"id": {at}, "system": "A", "mt": "x", "score": 1}}\n' for at in (7, 9, 8)))
+    assert len(beside.rows) == 3
+    many = "9" * 5_000
+    assert len(read("a.csv", f"id,system,score\n{many},A,1\n{many}1,A,2\n").rows) == 2
+    scores = read("b.csv", f"seg_id,system,score\n{many},A,1\n")
+    with pytest.raises(DataError):
+        scores.of_candidates(translated())
+
+
 def test_the_score_is_that_of_the_metric_whatever_the_case(read: Write) -> None:
     scores = read("a.csv", "system,score,MINE\nA,80,1\nA,60,2\nA,70,3\n")
     assert by_system(data := translated(), scores.of_candidates(data))["A"] == [1.0, 2.0, 3.0]
