@@ -1,4 +1,4 @@
-"""What training without references is worth: `python bench/reference_free.py --encoder DIR` prints two tables.
+"""Agreement of rankers trained without references: `python bench/reference_free.py --encoder DIR` prints two tables.
 
 Rankers of several feature sets are cross-validated over the judged sources of a language pair, with all candidates of
 a source or with two of them, drawn at random among those that people order. Figures are Spearman's rho per source.
@@ -20,7 +20,7 @@ from ranker.corpora.selection import select_language_pairs, without_references
 from ranker.evaluation.metrics.cross_validation import CrossValidation, cross_validate
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.ranker import Ranker
-from ranker.ranking.settings import STANDARD_UNREFERENCED_ANY
+from ranker.ranking.settings import STANDARD_UNREFERENCED, STANDARD_UNREFERENCED_ANY
 
 CORPORA = {
     "mqm21": ("en-de", "en-ru", "zh-en"),
@@ -30,13 +30,12 @@ CORPORA = {
 }
 ALL, TWO = "all candidates", "two candidates"
 PLAIN = "consensus[trust=source].diverse,length[against=candidates]"
-ENGLISH = f"{PLAIN},consensus[metric=semantic,trust=source].diverse,perp[match=true,model=shipped]"
 
 
 def feature_sets(lp: str, encoder: str) -> tuple[str, str]:
     """Return the features that need no encoder of many languages, and those of `reference-free-any` by `encoder`."""
     features = str(FeatureSet.parse(STANDARD_UNREFERENCED_ANY)).replace("encoder=encoder-any", f"encoder={encoder}")
-    return ENGLISH if lp.endswith("-en") else PLAIN, features
+    return STANDARD_UNREFERENCED if lp.endswith("-en") else PLAIN, features
 
 
 def two_of(dataset: Dataset) -> Dataset:

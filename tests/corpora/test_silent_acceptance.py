@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from ranker import from_frame, from_records
@@ -104,6 +105,14 @@ def test_a_header_in_the_middle_is_refused(tmp_path, ending, header):
         read(tmp_path / f"x.{ending}", [ROW, dict(zip(ROW, header, strict=True)), {**ROW, "source": "x"}])
     assert error.value.what == "the names of the columns are repeated here: remove this line"
     assert error.value.line == {"csv": 3, "tsv": 3, "jsonl": 2}.get(ending)
+
+
+def test_what_is_only_called_like_columns_is_no_header(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("system,source,text\nmt,source,a\nreference,text,b\n", encoding="utf-8")
+    assert len(read_dataset(path)) == 2
+    with pytest.raises(DataError, match="column 'text' is missing"):
+        from_frame(pd.DataFrame(index=range(3)))
 
 
 def test_the_header_of_a_wide_table_in_the_middle_is_refused(tmp_path):

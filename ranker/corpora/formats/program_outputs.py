@@ -106,7 +106,7 @@ def _answered(answer: Any, **more: Any) -> Fields:
 
 
 def _beside(value: Fields) -> Fields:
-    """Return what a user added to a program's object: a source, references and other keys of our records."""
+    """Return the source, the references and other keys of our records that a user added to a program's object."""
     source = next((value[key] for key in ("source", "src", "prompt") if isinstance(value.get(key), str)), "")
     own = ("doc", "lp", "ref", "references", "refs", "seg_id", *names.LANGUAGE_KEYS)
     return {"source": source, **{key: value[key] for key in value if key in own or names.canonical(key) == "reference"}}

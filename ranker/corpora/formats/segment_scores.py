@@ -304,9 +304,10 @@ def _check_order(rows: Sequence[Row], file: str) -> None:
             numbered.setdefault((row.system, row.lp), []).append((int(row.number), row))
     for several in numbered.values():
         # numbers that occur again are those of another document
-        ordered = len({number for number, _ in several}) < len(several)
+        if len({number for number, _ in several}) < len(several):
+            continue
         for (before, _), (number, row) in pairwise(several):
-            if number < before and not ordered:
+            if number < before:
                 what = f"number {number} follows {before} of the same system, so rows are not in the order of segments"
                 raise _error(f"{what}: call the column or key of numbers seg_id, or sort the rows", file, row)
 

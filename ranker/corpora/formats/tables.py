@@ -176,15 +176,15 @@ def _unless_empty(column: str, values: pa.Array) -> pa.Array:
 
 def refuse_repeated_header(table: Columns) -> None:
     """Refuse a table in which a later row has the names of the columns."""
-    if not table.values or not len(table.lines):
-        return
-    first = table.values[0]
-    first = first.cast(first.type.value_type) if pa.types.is_dictionary(first.type) else first
-    if not (pa.types.is_string(first.type) or pa.types.is_large_string(first.type)):
-        return
     spelled = pa.array([*names.SPELLINGS, *(name.strip().lower() for name in table.header)], pa.large_string())
-    cells = pc.utf8_lower(pc.utf8_trim(first.cast(pa.large_string()), " \t\ufeff"))
-    for row in pc.indices_nonzero(pc.is_in(cells, spelled)).to_pylist():
+    found = np.full(len(table.lines), bool(table.values))
+    for values in table.values[:2]:
+        cells = values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
+        if not len(cells) or not (pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)):
+            return
+        lower = pc.utf8_lower(pc.utf8_trim(cells.cast(pa.large_string()), " \t\ufeff"))
+        found &= pc.is_in(lower, spelled).to_numpy()
+    for row in np.flatnonzero(found).tolist():
         if names.is_header((values[row].as_py() for values in table.values), table.header):
             raise repeated_header_error(table.file, int(table.lines[row]))
 
