@@ -7,7 +7,7 @@ not. Meanings come from the tables below; ``--kind NAME:lower`` and ``--kind NAM
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from ranker.errors import nearest
 
@@ -48,6 +48,13 @@ JUDGEMENTS = _table(
     "sqm vote"
 )
 """A column whose name contains one of these words is refused if it holds anything but numbers."""
+_QUALITIES = _table(
+    "acceptability appropriateness assessment clarity coherence completeness comprehensibility consistency correctness "
+    "evaluation faithfulness fidelity grammar helpfulness informativeness intelligibility likert mark marks meaning "
+    "naturalness opinion overall preservation readability relevance similarity star stars style terminology tone "
+    "understandability usability usefulness"
+)
+"""Numbers as ``4,5`` or ``4/5`` are refused in a column whose name contains one of these words; text is ignored."""
 NOT_READ = _table("dataset tied year sources references_tok reference_human")
 """Keys of corpora in our own JSON form, and of our own results, that are not read, without a note."""
 EXPECTED = (
@@ -56,6 +63,9 @@ EXPECTED = (
     "id, domain, meta, comment: rename or remove the column"
 )
 """Advice about unexpected columns."""
+
+DECIMAL = "a number such as 4.5"
+"""Form of a rating that is read, for advice about other forms."""
 
 _TURNED_ROUND = _table("free reciprocal inverse inverted negated reverse reversed")
 _NUMBERING = _table("id ids index idx lineno number no nr")
@@ -181,6 +191,11 @@ def is_metadata(name: str) -> bool:
     return bool(METADATA & {*_words(name)[-1:]}) or _counts_or_measures(name)
 
 
+def may_hold_text(name: str) -> bool:
+    """True if a column that holds text, among other cells, is ignored: of metadata, or of how outputs were made."""
+    return is_metadata(name) or _is_setting(name)
+
+
 def is_other(name: str, known: Iterable[str]) -> bool:
     """True if a column's text can be ignored: its name suggests no judgement and is not similar to a `known` name."""
     words = {word.rstrip("s") for word in _words(name)}
@@ -192,10 +207,23 @@ def is_grade(text: object) -> bool:
     return isinstance(text, str) and len(text) < 40 and _GRADE.fullmatch(text.strip()) is not None
 
 
-def not_read(names: list[str]) -> str:
-    """Return a note that lists columns or keys that were ignored because they hold text."""
-    listed = ", ".join(f"{name[:27]}..." if len(name) > 30 else name for name in names[:8])
-    return f"ignored, because not judgements: {listed}{', ...' if len(names) > 8 else ''}"
+def is_unread_rating(name: str, text: object) -> bool:
+    """True if a text is a plain number, or one in another form in a column called like ratings or metrics."""
+    if not is_grade(text):
+        return False
+    rated = JUDGEMENTS | _QUALITIES | LOWER_IS_BETTER
+    return not re.search("[,%/]", str(text)) or bool(rated & {*_words(name)}) or _is_metric(name)
+
+
+def not_read(names: Sequence[str], grades: Mapping[str, str] | None = None) -> str:
+    """Return a note that lists columns or keys that were ignored because they hold text.
+
+    `grades` are the columns or keys that hold numbers in a form that is not read, each with one of these numbers.
+    """
+    short = {name: f"{name[:27]}..." if len(name) > 30 else name for name in names}
+    listed = ", ".join([*short.values()][:8]) + (", ..." if len(names) > 8 else "")
+    hints = [f"; if {grade!r} in {short[name]} is a rating, write {DECIMAL}" for name, grade in (grades or {}).items()]
+    return f"ignored, because not judgements: {listed}{''.join(hints[:1])}"
 
 
 def words_of(name: str) -> frozenset[str]:

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 
-from ranker import from_frame
+from ranker import from_frame, from_records
 from ranker.corpora.column_names import is_metadata, is_reserved, lower_is_better
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.judgements import Kind, human_scores, kinds, resolve_kind
@@ -247,6 +247,51 @@ def test_numbers_in_another_form_are_not_ignored(ending: str, grade: str, tmp_pa
     rows.to_csv(path, index=False) if ending == "csv" else rows.to_json(path, orient="records", lines=True)
     with pytest.raises(DataError, match=f"expected a .*number.*, found '{grade}'"):
         from_frame(rows) if ending == "frame" else read_dataset(path)
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "frame"])
+@pytest.mark.parametrize(
+    ("column", "cells", "hint"),
+    [
+        ("chunk", ["1/6", "2/6"], "; if '1/6' in chunk is a rating, write a number such as 4.5"),
+        ("part", ["1/2", "intro"], "; if '1/2' in part is a rating, write a number such as 4.5"),
+        ("split_share", ["80%", "20%"], "; if '80%' in split_share is a rating, write a number such"),
+        ("price_eur", ["1,5", "0,75"], ""),
+        ("latency_ms", ["1.234,5", "timeout"], ""),
+        ("date", ["1/6", "2/6"], ""),
+    ],
+)
+def test_numbers_in_another_form_are_ignored_where_nothing_says_that_they_are_ratings(
+    ending: str, column: str, cells: list[str], hint: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = [{**row, "score": 1.5, column: cell} for row, cell in zip(ROWS, cells, strict=False)]
+    dataset = (
+        from_frame(pd.DataFrame(rows)) if ending == "frame" else read_dataset(write(rows, tmp_path / f"x.{ending}"))
+    )
+    assert dataset.ratings["kind"].tolist() == ["score", "score"]
+    assert f"ignored, because not judgements: {column}{hint}" in caplog.text
+    assert ("if '" in caplog.text) == bool(hint)
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "frame"])
+@pytest.mark.parametrize(
+    "column", ["z_score", "errors", "hter", "naturalness", "DA.stars", "bleu", "Bewertung", "chunk"]
+)
+def test_numbers_in_another_form_are_refused_among_numbers_and_in_columns_of_ratings(
+    ending: str, column: str, tmp_path: Path
+) -> None:
+    cells = ["4,5", 4] if column in ("Bewertung", "chunk") else ["4,5", "3,5"]
+    rows = [{**row, column: cell} for row, cell in zip(ROWS, cells, strict=False)]
+    for some in (rows, rows[::-1]):
+        path = write(some, tmp_path / f"x.{ending}")
+        with pytest.raises(DataError, match=r"expected a number such as 4\.5.*, found '[34],5'"):
+            from_frame(pd.DataFrame(some)) if ending == "frame" else read_dataset(path)
+
+
+def test_a_source_may_have_a_fraction(caplog: pytest.LogCaptureFixture) -> None:
+    record = {"source": "s", "chunk": "1/6", "candidates": [{"system": "A", "text": "x"}, {"system": "B", "text": "y"}]}
+    assert len(from_records([record])) == 2
+    assert "ignored, because not judgements: chunk; if '1/6' in chunk is a rating" in caplog.text
 
 
 def test_numbers_in_another_form_are_no_outputs(caplog: pytest.LogCaptureFixture) -> None:

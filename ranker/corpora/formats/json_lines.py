@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from operator import itemgetter
@@ -59,6 +58,8 @@ _SOURCE = ("source", *names.SOURCE)
 _REFERENCES = ("references", "refs", "ref", "reference")
 _SOURCE_KEYS = ("lp", "doc", "seg_id", *_SOURCE, *_REFERENCES, "reference_names", "reference_alignments")
 _CANDIDATE_KEYS = ("system", "text", "human", "is_reference", "alignment")
+LeftOut = dict[str, tuple[int, str] | None]
+"""Keys that are not read, with the line and value of the first number among them in a form that is not read."""
 _MARKED = ("errors", "source_errors", "missing")
 
 
@@ -71,7 +72,7 @@ def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line
     """Make records from pairs of a line and a JSON value; `unit` is the word for a line in messages."""
     records: list[Record] = []
     rows = _Rows(file, unit)
-    left_out: dict[str, None] = {}
+    left_out: LeftOut = {}
     before: dict[tuple[object, ...], Record] = {}
     repeated: list[tuple[int, int]] = []
     for line, value in program_records(values, file):
@@ -101,8 +102,13 @@ def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line
         )
         advice = "remove one, or give each a seg_id"
         log_note(f"{what} same systems ({places}): {advice}", file)
+    grades = {key: grade for key, grade in left_out.items() if grade is not None}
+    rated = {kind for record in records for one in record.candidates for kind, *_ in one.ratings} if grades else set()
+    for key, (line, grade) in grades.items():
+        if key in rated:
+            RecordReader(file, line, {}).fail(_inside("", key), f"{names.DECIMAL} as in other records", grade)
     if left_out:
-        log_note(names.not_read(list(left_out)), file)
+        log_note(names.not_read([*left_out], {key: grade for key, (_, grade) in grades.items()}), file)
     return records
 
 
@@ -289,7 +295,7 @@ def _decode(text: str, position: int, file: str, first_line: int) -> tuple[Any, 
 class RecordReader:
     """Reads typed values from one JSON record; errors name the path of a wrong value."""
 
-    def __init__(self, file: str, line: int, left_out: dict[str, None]) -> None:
+    def __init__(self, file: str, line: int, left_out: LeftOut) -> None:
         self.file, self.line, self.left_out = file, line, left_out
 
     def fail(self, path: str, expected: str, actual: object) -> NoReturn:
@@ -374,9 +380,9 @@ class RecordReader:
         for kind, score in self.mapping(value, path).items():
             inside = _inside(path, self.name(kind, path))
             if known and not _is_number(score) and not isinstance(score, dict):
-                is_number = isinstance(score, str) and re.fullmatch(r"[-+.\d]+", score)
-                hint = "" if is_number else nearest(kind[:40], known)
-                what = f"a number as a rating, or one of the keys {_listed(known)}{hint}"
+                if names.is_grade(score):
+                    self.fail(inside, names.DECIMAL, score)
+                what = f"a number as a rating, or one of the keys {_listed(known)}{nearest(kind[:40], known)}"
                 self.fail(inside, what, score)
             if isinstance(score, dict):
                 for judge, judge_score in score.items():
@@ -394,10 +400,11 @@ class RecordReader:
             is_rating = numbers and _is_number(value)
             if key in known or value is None or (key in names.NOT_READ and not is_rating):
                 continue
-            if is_rating or not (names.is_metadata(key) or _is_metadata(key, value, known)):
+            if is_rating or not (names.may_hold_text(key) or _is_metadata(key, value, known)):
                 yield key
-            else:
-                self.left_out[key] = None
+            elif self.left_out.get(key) is None:
+                is_grade = names.is_grade(value) and not names.may_hold_text(key)
+                self.left_out[key] = (self.line, value) if is_grade else None
 
     def refuse_others(self, fields: Mapping[str, Any], known: tuple[str, ...]) -> None:
         """Refuse a record of several candidates with a key that is neither known nor metadata."""
@@ -545,7 +552,7 @@ def _is_metadata(key: str, value: object, known: tuple[str, ...]) -> bool:
     """
     if _is_number(value) or (isinstance(value, dict) and value and all(map(_is_number, value.values()))):
         return names.is_reserved(key)
-    return not names.is_grade(value) and names.is_other(key, known)
+    return not names.is_unread_rating(key, value) and names.is_other(key, known)
 
 
 def has_errors(value: object) -> bool:

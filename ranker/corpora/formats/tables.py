@@ -34,7 +34,7 @@ import pyarrow.compute as pc
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora import column_names as names
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats.json_lines import RecordReader, has_errors, json_line
+from ranker.corpora.formats.json_lines import LeftOut, RecordReader, has_errors, json_line
 from ranker.corpora.languages import contradict, pair_of
 from ranker.corpora.marked_errors import MarkedError
 from ranker.corpora.records import (
@@ -388,14 +388,19 @@ class LongTable:
     def _cell(self, column: str, row: int) -> object:
         return self.columns[column][int(row)].as_py()
 
-    def _has_grades(self, kind: str) -> bool:
+    def _grades(self, kind: str) -> list[str]:
+        """Return the numbers of a column that are in a form that is not read."""
         cells = self.columns[kind]
         texts = pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)
-        return texts and any(map(names.is_grade, cells.unique().to_pylist()))
+        return [*filter(names.is_grade, cells.unique().to_pylist() if texts else ())]
+
+    def _has_ratings(self, kind: str) -> bool:
+        return any(names.is_unread_rating(kind, grade) for grade in self._grades(kind))
 
     def _no_number(self, kind: str, row: int) -> str:
-        found = f"found {shown(self._cell(kind, row))} ({names.EXPECTED})"
-        return f"column {shown(kind)}: expected a finite number or nothing, {found}"
+        cell = self._cell(kind, row)
+        expected = names.DECIMAL if names.is_grade(cell) else "a finite number"
+        return f"column {shown(kind)}: expected {expected} or nothing, found {shown(cell)} ({names.EXPECTED})"
 
     def _judged_twice(self, kind: str, row: int) -> str:
         system = shown(self._cell("system", row))
@@ -452,7 +457,7 @@ class LongTable:
         if not filled or not all(has_errors(cell) or str(cell).lstrip().startswith("[") for _, cell in filled):
             return []
         errors: list[tuple[int, MarkedError]] = []
-        left_out: dict[str, None] = {}
+        left_out: LeftOut = {}
         lists = [
             (row, json_line(cell, self.file, int(self.lines[row])) if isinstance(cell, str) else cell)
             for row, cell in filled
@@ -478,13 +483,14 @@ class LongTable:
             for kind, (values, wrong) in numbers.items()
             if wrong.any()
             and (
-                names.is_metadata(kind)
-                or (np.isnan(values).all() and names.is_other(kind, known) and not self._has_grades(kind))
+                names.may_hold_text(kind)
+                or (np.isnan(values).all() and names.is_other(kind, known) and not self._has_ratings(kind))
             )
         ]
+        grades = {kind: grade for kind in text if not names.may_hold_text(kind) for grade in self._grades(kind)[:1]}
         noted = [kind for kind in text if kind not in names.NOT_READ]
         if noted:
-            log_note(names.not_read(noted), self.file)
+            log_note(names.not_read(noted, grades), self.file)
         numeric = {kind: numbers[kind] for kind in kinds if kind not in text}
         rows = {kind: np.flatnonzero(~np.isnan(values)) for kind, (values, _) in numeric.items()}
         for kind, (values, wrong) in numeric.items():
