@@ -12,8 +12,8 @@ from ranker import progress
 from ranker.errors import DataError, OptionError
 from ranker.files import STDIN, display_name
 from ranker.learning.lm.arpa import check_word, write_arpa
+from ranker.learning.lm.arpa_lines import TRAINED_BY
 from ranker.learning.lm.counts import MAX_ORDER, count_ngrams
-from ranker.learning.lm.kenlm_files import TRAINED_BY
 from ranker.learning.lm.kneser_ney import estimate
 from ranker.notation import write
 from ranker.storage.text_lines import line_batches

@@ -16,10 +16,11 @@ import mmap
 import os
 import re
 import struct
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -29,21 +30,20 @@ import pyarrow.compute as pc
 from ranker.arrays import BoolArray
 from ranker.errors import DataError, MissingError
 from ranker.files import display_name, printable, reading
+from ranker.learning.lm.arpa_lines import ArpaLines
 from ranker.learning.lm.counts import MAX_ORDER, as_sentences
 from ranker.learning.lm.kneser_ney import SentenceScores
 
 INSTALL = "pip install 'mt-ranker[kenlm]'"
-TRAINED_BY = "ranker lm train:"
-"""Prefix of the comment that records the tokenization of the training text."""
-
 _MAGIC = b"mmap lm http://kheafield.com/code "
 _VERSION = _MAGIC + b"format version 5\n\0"
 _TEST_VALUES = (0.0, 1.0, -0.5, 1, 2**32 - 1, 0, 1)
 _GZIP = b"\x1f\x8b"
-_DENSEST_GZIP, _SHORTEST_LINE = 1032, 4
-_LONGEST_LINE, _MOST_LINES = 10_000, 1_000
-_SECTION = re.compile(rb"ngram\s+(\d+)\s*=\s*(\d{1,15})\s*\Z")
-_REASON = re.compile(r"\A.*? threw \w+(?: because `.*?')?\.? ", flags=re.DOTALL)
+_DENSEST_GZIP = 1032
+_LAST_BYTES = 10_000
+_REASON = re.compile(
+    r"\A.*? threw \w+(?: because `.*?')?\.? |(?: in the \d-gram at byte \d+)? Byte: \d+.*", flags=re.DOTALL
+)
 # KenLM splits at these, and takes the boundaries of sentences for words that cost nothing
 _NOT_A_WORD = re.compile(r"[\t\n\v\f\r ]|\A\Z|\A</?s>\Z")
 _SENTENCES = 20_000
@@ -53,11 +53,12 @@ _ZERO = -99.0
 
 @dataclass(frozen=True)
 class LanguageModelHeader:
-    """Header of a language model file: its order, its number of words and, if known, its training."""
+    """Header of a language model file: its order, number of words, training if known, and format."""
 
     order: int
     words: int
     trained: Mapping[str, str] = field(default_factory=dict)
+    binary: bool = False
 
 
 def check_installed() -> None:
@@ -75,56 +76,23 @@ def read_header(path: str | Path) -> LanguageModelHeader:
         stream.seek(0)
         if start == _MAGIC:
             return _binary_header(stream, size, name)
-        if start.startswith(_GZIP):
-            with gzip.GzipFile(fileobj=stream) as unzipped:
-                return _arpa_header(unzipped, size * _DENSEST_GZIP, name)
+        unpacked = _unpacked(stream)
+        if unpacked is not stream:
+            return _arpa_header(unpacked, size * _DENSEST_GZIP, name)
         header = _arpa_header(stream, size, name)
-        stream.seek(max(size - _LONGEST_LINE, 0))
+        stream.seek(max(size - _LAST_BYTES, 0))
         if not stream.read().rstrip().endswith(b"\\end\\"):
-            raise DataError(r"is truncated: expected \end\ at its end; copy or create it again", file=name)
+            raise DataError(
+                r"is truncated, or has more text: expected \end\ at its end; copy or create it again", file=name
+            )
         return header
 
 
-def _arpa_header(stream: IO[bytes] | gzip.GzipFile, size: int, name: str) -> LanguageModelHeader:
-    trained: dict[str, str] = {}
-    counts: list[int] = []
-    data = False
-    for number in range(1, _MOST_LINES):
-        raw = stream.readline(_LONGEST_LINE)
-        line = raw.strip()
-        if not data:
-            if line == b"\\data\\":
-                data = True
-            elif line.startswith(b"#"):
-                trained.update(_trained(line.decode(errors="replace")))
-            elif line or number > _MOST_LINES // 2:
-                what = line[:20].decode(errors="replace")
-                expected = r"expected an ARPA file starting with \data\, or a binary KenLM file"
-                raise DataError(f"is not a language model: found {what!r}, {expected}", file=name, line=number)
-            elif not raw:
-                raise DataError("is empty, expected a language model (ARPA or KenLM binary)", file=name)
-            continue
-        if not line:
-            break
-        section = _SECTION.match(line)
-        if section is None or int(section[1]) != len(counts) + 1:
-            what = line[:20].decode(errors="replace")
-            expected = f"expected ngram {len(counts) + 1}=COUNT in an ARPA file"
-            raise DataError(f"found {what!r}, {expected}", file=name, line=number)
-        counts.append(int(section[2]))
+def _arpa_header(stream: IO[bytes], size: int, name: str) -> LanguageModelHeader:
+    lines = ArpaLines(stream, name)
+    counts, trained = lines.header(size)
     _check_order(len(counts), name)
-    if 0 in counts:
-        raise DataError(f"declares 0 n-grams of order {counts.index(0) + 1}, expected at least 1", file=name)
-    if sum(counts) * _SHORTEST_LINE > size:
-        raise DataError(
-            f"is truncated: {size:,} bytes are too few for the {sum(counts):,} n-grams that it declares", file=name
-        )
     return LanguageModelHeader(len(counts), counts[0], trained)
-
-
-def _trained(comment: str) -> dict[str, str]:
-    _, by, options = comment.partition(TRAINED_BY)
-    return dict(part.split("=", 1) for part in options.split() if "=" in part) if by else {}
 
 
 def _check_order(order: int, name: str) -> None:
@@ -156,7 +124,7 @@ def _binary_header(stream: IO[bytes], size: int, name: str) -> LanguageModelHead
         # <unk> is added where the ARPA file lacked it
         if words not in (counts[0], counts[0] + 1):
             raise DataError(f"is truncated or damaged: found {words:,} of its {counts[0]:,} words; {again}", file=name)
-    return LanguageModelHeader(order, counts[0])
+    return LanguageModelHeader(order, counts[0], binary=True)
 
 
 def digest(path: str | Path) -> str:
@@ -245,21 +213,46 @@ def load(path: str | Path) -> KenlmModel:
 
 @functools.lru_cache(maxsize=2)
 def _load(path: Path, size: int, changed: int, inode: int, called: str) -> KenlmModel:
+    header, name = read_header(called), display_name(called)
+    try:
+        with contextlib.suppress(*(() if header.binary else (OSError, RuntimeError))):
+            model = _by_kenlm(path)
+            if header.binary or _has_distinct_words(path, name):
+                return KenlmModel(model, header)
+        with tempfile.TemporaryDirectory() as folder:
+            rewritten = Path(folder) / "rewritten.arpa"
+            with reading(name), path.open("rb") as stream, rewritten.open("wb") as target:
+                lines = ArpaLines(_unpacked(stream), name)
+                target.writelines(line + b"\n" for line in lines.rewritten(lines.header()[0]))
+            return KenlmModel(_by_kenlm(rewritten), header)
+    except MemoryError:
+        raise DataError("needs more memory than available: use a binary file", file=name) from None
+    except (OSError, RuntimeError, UnicodeError) as error:
+        raise DataError(f"cannot be read by KenLM: {_reason(error)}; rebuild it", file=name) from None
+
+
+def _has_distinct_words(path: Path, name: str) -> bool:
+    with path.open("rb") as stream:
+        lines = ArpaLines(_unpacked(stream), name)
+        return lines.has_distinct_words(lines.header()[0])
+
+
+def _unpacked(stream: IO[bytes]) -> IO[bytes]:
+    """Return a stream, unpacked if it begins as a gzip file does."""
+    start = stream.read(len(_GZIP))
+    stream.seek(0)
+    return cast(IO[bytes], gzip.GzipFile(fileobj=stream)) if start == _GZIP else stream
+
+
+def _by_kenlm(path: Path) -> Any:
     import kenlm
 
-    header = read_header(called)
     config = kenlm.Config()
     config.show_progress = False
     config.arpa_complain = kenlm.ARPALoadComplain.NONE
     config.load_method = kenlm.LoadMethod.LAZY
-    try:
-        with _silent():
-            model = kenlm.Model(str(path), config)
-    except MemoryError:
-        raise DataError("needs more memory than available: use a binary file", file=display_name(called)) from None
-    except (OSError, RuntimeError, UnicodeError) as error:
-        raise DataError(f"cannot be read by KenLM: {_reason(error)}; rebuild it", file=display_name(called)) from None
-    return KenlmModel(model, header)
+    with _silent():
+        return kenlm.Model(str(path), config)
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import importlib.util
 import re
@@ -13,7 +14,7 @@ import pytest
 
 from ranker.errors import DataError, MissingError
 from ranker.learning.lm import kenlm_files
-from tests.learning.lm.small import write_arpa_file, write_binary_file
+from tests.learning.lm.small import OPEN, write_arpa_file, write_binary_file, write_text_model
 from tests.learning.lm.test_kneser_ney import tokenise
 
 kenlm = pytest.importorskip("kenlm", reason="KenLM is not installed")
@@ -63,9 +64,54 @@ def test_kenlm_itself_prints_nothing(arpa: Path, capfd: pytest.CaptureFixture[st
     arpa.write_text(without)
     assert kenlm_files.load(arpa).knows(["the", "<unk>"]).tolist() == [True, False]
     arpa.write_text(re.sub(r"\n-[\d.]+\t", "\nx\t", without, count=1))
-    with pytest.raises(DataError, match="cannot be read by KenLM"):
+    with pytest.raises(DataError, match="found 'x' as log10 probability, expected a number up to 0"):
         kenlm_files.load(arpa)
     assert capfd.readouterr() == ("", "")
+
+
+STYLES = {
+    "spaces": lambda text: text.replace("\t", " "),
+    "spaces at the ends of lines": lambda text: text.replace("\n", " \n"),
+    "tabs at the ends of n-grams": lambda text: re.sub(r"(\t\S+)\n", r"\1\t\n", text),
+    "CRLF": lambda text: text.replace("\n", "\r\n"),
+    "byte order mark": lambda text: f"\ufeff{text}",
+    "no final newline": str.rstrip,
+    "empty lines": lambda text: text.replace("\n\n", "\n\n\n").replace("\\data", "\n\\data"),
+    "no empty lines": lambda text: text.replace("\n\n", "\n"),
+    "IRSTLM": lambda text: re.sub(r"ngram (\d)=(\d+)", r"ngram  \1=       \2", text).replace("<unk>", "<UNK>"),
+    "spaces in counts": lambda text: re.sub(r"ngram (\d)=(\d+)", r"ngram \1 = \2", text),
+    "CMU": lambda text: f"#####\nA 3-gram model.\n\nBeginning of data mark: \\data\\\nngram 1=nr\n\n{text}".replace(
+        "\t", " "
+    ),
+    "zero of the start": lambda text: re.sub(r"\n\S+\t<s>\t", "\n-inf\t<s>\t", text),
+}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("style", STYLES)
+def test_styles_of_other_toolkits_give_the_same_scores(arpa: Path, style: str, packed: bool) -> None:
+    values, offsets, words = tokenise(SCORED)
+    expected = kenlm_files.load(arpa).scores(words, values, offsets, matched=True)
+    text = STYLES[style](arpa.read_text(encoding="utf-8")).encode()
+    other = arpa.with_name("other")
+    other.write_bytes(gzip.compress(text) if packed else text)
+    result = kenlm_files.load(other).scores(words, values, offsets, matched=True)
+    np.testing.assert_array_equal(result.log10_prob, expected.log10_prob)
+    np.testing.assert_array_equal(result.matched_length, expected.matched_length)
+
+
+def test_orders_without_ngrams_are_read(tmp_path: Path) -> None:
+    # as SRILM writes them for short texts
+    empty = OPEN.replace("ngram 2=4\n", "ngram 2=4\nngram 3=0\n").replace("\\end", "\\3-grams:\n\n\\end")
+    values, offsets, words = tokenise([["the", "cat"], ["cat", "the", "dog"]])
+    scores = [
+        kenlm_files.load(write_text_model(tmp_path / f"{number}.arpa", text)).scores(
+            words, values, offsets, matched=True
+        )
+        for number, text in enumerate([OPEN, empty, empty.replace("\n\n", " \n\n")])
+    ]
+    for score in scores:
+        np.testing.assert_allclose(score.log10_prob, [-0.9, -1.1 - 0.1 - 0.6 - 0.2 - 1.5 - 0.7], rtol=1e-6)
 
 
 @pytest.mark.parametrize("form", ["klm", "trie"])
@@ -102,32 +148,57 @@ def changed(pattern: str, replacement: str):
         (lambda raw: b"\n\n", "is empty, expected a language model"),
         (lambda raw: b"hello\nworld\n", r"lm:1: is not a language model: found 'hello', expected an ARPA file"),
         (lambda raw: bytes(1000), r"is not a language model: found '.x00"),
-        (lambda raw: raw.decode().encode("utf-16"), "is not a language model"),
+        (lambda raw: raw.decode().encode("utf-16"), "is in UTF-16: save it in UTF-8"),
+        (lambda raw: gzip.compress(gzip.compress(raw)), "is packed twice by gzip"),
+        (lambda raw: bz2.compress(raw), "is packed by bzip2: unpack it"),
+        (lambda raw: b"iARPA\n\n" + raw, "is in IRSTLM's own format: convert it with compile-lm --text=yes"),
         (lambda raw: b"\x1f\x8b" + raw, "damaged or incomplete gzip file"),
         (lambda raw: gzip.compress(raw)[:20], "damaged or incomplete gzip file"),
-        (lambda raw: gzip.compress(raw)[:-200], "cannot be read by KenLM: zlib"),
-        (lambda raw: raw[: len(raw) // 2], r"is truncated: expected \\end\\ at its end"),
+        (lambda raw: gzip.compress(raw)[:-200], "damaged or incomplete gzip file"),
+        (lambda raw: gzip.compress(raw)[:-8], "damaged or incomplete gzip file"),
+        (lambda raw: gzip.compress(raw) + b"xx", "damaged or incomplete gzip file"),
+        (lambda raw: raw[: len(raw) // 2], r"is truncated, or has more text: expected \\end\\ at its end"),
+        (lambda raw: raw + raw, r"lm:103: found '# ranker lm train: o', expected nothing after \\end\\"),
         (changed("ngram 3=38", "ngram 3=-4"), r"lm:5: found 'ngram 3=-4', expected ngram 3=COUNT"),
         (changed("ngram 3=38", "ngram 4=38"), r"lm:5: found 'ngram 4=38', expected ngram 3=COUNT"),
-        (changed("ngram 3=38", "ngram 3=0"), "declares 0 n-grams of order 3"),
+        (
+            changed("ngram 3=38", "ngram 3=0"),
+            r"lm:63: found '.*', expected \\end\\ after 0 3-grams, as ngram 3=0 declares",
+        ),
+        (changed("ngram 2=33", "ngram 2=0"), "declares 0 n-grams of order 2, expected at least 1"),
         (
             changed("ngram 3=38", "ngram 3=99999999"),
             "is truncated: [0-9,]+ bytes are too few for the 100,000,050 n-grams",
         ),
-        (changed("ngram 3=38", "ngram 3=39"), "cannot be read by KenLM: .*3-gram"),
-        (changed("ngram 3=38", "ngram 3=37"), "cannot be read by KenLM: Expected .end. but the ARPA file has"),
+        (changed("ngram 3=38", "ngram 3=39"), "lm:101: found an empty line, expected 39 3-grams, .* after 38: create"),
+        (changed("ngram 3=38", "ngram 3=37"), r"lm:100: found '.*', expected \\end\\ after 37 3-grams"),
         (
             changed(r"\\3-grams", r"\4-grams"),
-            r"cannot be read by KenLM: Was expecting n-gram header \\3-grams: but got",
+            r"lm:62: found '\\\\4-grams:', expected \\3-grams:: create the file again",
         ),
         (changed(r"ngram 2=33\nngram 3=38\n", ""), "is a model of order 1: expected order 2 to 6"),
         (
             changed(r"ngram 3=38", "".join(f"ngram {order}=1\n" for order in range(3, 8)).rstrip()),
             "is a model of order 7: expected order 2 to 6",
         ),
-        (changed("\t<s>\t", "\tzzz\t"), "cannot be read by KenLM: The ARPA file is missing <s>"),
-        (changed(r"\n-1\.\d+\tcat\t", "\n1.5\tcat\t"), "cannot be read by KenLM: Positive log probability"),
-        (changed(r"\n-1\.\d+\tcat\t", "\nnan\tcat\t"), "cannot be read by KenLM: Could not parse"),
+        (changed("\t<s>\t", "\tzzz\t"), "has no unigram <s>, which KenLM requires"),
+        (changed("\tcat\t", "\tthe\t"), "lm:2[0-9]: word 'the' has a unigram in line 14 too, expected one: create"),
+        (changed("\tcat\t", "\tc,\t"), "lm:[0-9]+: word 'cat' has no unigram, expected one: create"),
+        (lambda raw: raw.replace(b"cat", b"c\xe4t"), "lm:14: found 'c.t', expected words in UTF-8: convert the file"),
+        (changed("\ta cat ran\n", "\ta cat ran\t-1\n"), "found a backoff weight, '-1', expected none in the highest"),
+        (changed("\tcat\t", "\tcat\tnan\t"), r"lm:14: found '.*', expected a log10 probability, 1 word and perhaps"),
+        (changed(r"\tcat\t-[0-9.]+", "\tcat\tinf"), "lm:14: found 'inf' as log10 backoff weight, expected a number"),
+        (
+            changed(r"\n-1\.\d+\tcat\t", "\n1.5\tcat\t"),
+            "lm:14: found '1.5' as log10 probability, expected a number up to 0",
+        ),
+        (
+            changed(r"\n-1\.\d+\tcat\t", "\nnan\tcat\t"),
+            "lm:14: found 'nan' as log10 probability, expected a number up to 0",
+        ),
+        (changed(r"\n-1\.", "\n-1,"), "lm:[0-9]+: found '-1,[0-9]+' as log10 probability, expected a number up to 0"),
+        # KenLM finds this without a line
+        (changed(r"\n[^\n]*\ta cat\t[^\n]*", ""), "lm:[0-9]+: found an empty line, expected 33 2-grams"),
     ],
 )
 def test_broken_arpa_files_are_refused_in_one_line(arpa: Path, tmp_path: Path, change, message: str) -> None:
