@@ -104,6 +104,9 @@ def judges_agreement(
 
 
 def _agreement(lp: str, votes: Votes, orders: Votes, resamples: int, seed: int) -> JudgesAgreement:
+    several = votes.several()
+    # nothing is resampled from a single source
+    resamples = resamples if len(np.unique(several.source)) > 1 else 0
     blocks: dict[str, FloatArray] = {}
     for number in (2, 3):
         blocks[f"consistency {number}"] = orders.per_source(consistency_counts(orders.counts(), number))
@@ -136,7 +139,6 @@ def _agreement(lp: str, votes: Votes, orders: Votes, resamples: int, seed: int) 
         figures[name] = estimate(float(value), resampled[name])
     for name, values in _pair_figures(confusions).items():
         figures[name] = estimate(float(values), weighted[name])
-    several = votes.several()
     return JudgesAgreement(
         lp,
         len(np.unique(several.judge)),

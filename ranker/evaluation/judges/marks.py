@@ -177,6 +177,8 @@ class _Marks:
             blocks["same rater F1"] = np.zeros_like(labels)
             sums = self.confusions(repeats, place, np.ones(len(place)))
             blocks["same rater F1"][: len(sums)] = sums
+        # nothing is resampled from a single source
+        resamples = resamples if len(sources) > 1 else 0
         sample = {name: np.empty((resamples, block.shape[1])) for name, block in blocks.items()}
         for start, weights in draws(len(sources), resamples, stream(seed, "marked errors", lp)):
             for name, block in blocks.items():

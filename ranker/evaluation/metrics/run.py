@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
@@ -50,6 +51,8 @@ class _Values:
     values: FloatArray
     """Values, shape (1 + resamples, metrics): first observed, then resampled."""
     basis: list[Basis]
+    units: tuple[int, ...]
+    """Number of units that are resampled in each language pair."""
     sums: FloatArray | None = None
     """Numerator and denominator of a pooled mean, shape (1 + resamples, metrics, 2)."""
     null: FloatArray | None = None
@@ -90,7 +93,7 @@ def compare(
         language_pairs = _judged_language_pairs(dataset, scored, used, human[number] if human else None)
         for pair in language_pairs if "segment" in levels else ():
             if not pair.orders_candidates:
-                log_note(f"{pair.where}: people order no two candidates of a source: only Pearson is defined")
+                log_note(f"{pair.where}: people order no two candidates of a source: only Pearson can be defined")
         measured = [_measure(pair, scored, used, number, levels, settings, statistics) for pair in language_pairs]
         results += [*measured, *_means(dataset.name, measured)]
     results += _overall(results, len(data))
@@ -230,6 +233,7 @@ def _resampled(group: StatisticSet, parts: Sequence[CandidateScores], weights: F
         identity: _Values(
             np.stack(columns, axis=1),
             basis[identity],
+            (group.units,),
             np.stack(pooled[identity], axis=1) if identity in pooled else None,
         )
         for identity, columns in values.items()
@@ -301,6 +305,7 @@ def _mean(identity: str, title: str, data: str, members: Sequence[_ScopeValues])
         result.statistics[identity] = _Values(
             values,
             [Basis.together(parts) for parts in zip(*(found.basis for found in each), strict=True)],
+            tuple(units for found in each for units in found.units),
             total if sums else None,
             np.mean(nulls, axis=0) if len(nulls) == len(each) else None,
         )
@@ -321,9 +326,13 @@ def _test_pairs(
     else:
         observed, null = found.null[0], found.null[1:]
     p = resampled_p(null, observed) if found.p is None else found.p
+    least = 0.0
+    if found.null is None and found.p is None:
+        # the bootstrap finds too many differences in few units: none that no randomisation could find
+        least = math.prod(0.5 ** (units - 1) if units < FEW_SOURCES else 0.0 for units in found.units)
     matrices = np.ones((2, size, size))
     for matrix, values in zip(matrices, (p, corrected(p, null, observed, settings.correction)), strict=True):
-        matrix[first, second] = matrix[second, first] = values
+        matrix[first, second] = matrix[second, first] = np.maximum(values, least)
     with np.errstate(invalid="ignore"):
         ahead = (matrices[1] < settings.alpha) & (value[:, np.newaxis] > value)
     test = settings.test
@@ -348,6 +357,7 @@ def _cells(
             # resampling sources adds noise to people and metric both, so resampled values come out lower
             resampled = resampled + (value[place] - np.nanmean(resampled))
             resampled = np.clip(resampled, statistic.low, statistic.high)
+        resampled = resampled if max(found.units) > 1 else resampled[:0]
         interval, basis = estimate(value[place], resampled), found.basis[place]
         detail = dict(basis.detail)
         if len(basis.values) > 1:

@@ -273,10 +273,11 @@ class SegmentStatistics(StatisticSet):
             calibration = calibrate(self.human, scores, self.offsets)
             widened = calibration.epsilon * (1 + 1e-12)
             tied = count_pairs(self.human, scores, self.offsets, epsilon=widened) if calibration.epsilon else counts
-            blocks["segment.acc-eq"] = _defined(accuracy_with_ties(tied))
-            basis["segment.acc-eq"] = Basis(
-                calibration.groups, self.units - calibration.groups, detail={"epsilon": float(calibration.epsilon)}
-            )
+            # where people order nothing, calibration ties everything
+            accuracy = accuracy_with_ties(tied) if self.language_pair.orders_candidates else np.full(self.units, np.nan)
+            groups = calibration.groups if self.language_pair.orders_candidates else 0
+            blocks["segment.acc-eq"] = _defined(accuracy)
+            basis["segment.acc-eq"] = Basis(groups, self.units - groups, detail={"epsilon": float(calibration.epsilon)})
         blocks["segment.tau.scores"] = counts[:, :3].astype(np.float64)
         basis["segment.tau.scores"] = Basis(int(counts[:, :3].sum()))
         # any constant does, but what is swapped between metrics must be shifted alike

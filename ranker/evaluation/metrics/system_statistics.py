@@ -39,6 +39,9 @@ class SystemStatistics(StatisticSet):
         self.cell = language_pair.source[self.rows] * self.size + language_pair.system[self.rows]
         self.preferences = language_pair.pairs.get("primary") or language_pair.pairs.get("official")
         self.shared = self._by_preferences() if self.preferences else self._by_scores(language_pair.human, means=True)
+        by_people = self.human(self.shared.sum(axis=0))
+        self.ordered = bool(np.fmin.reduce(by_people, initial=np.inf) < np.fmax.reduce(by_people, initial=-np.inf))
+        """True if people prefer any system to another."""
 
     def _by_scores(self, scores: FloatArray, *, means: bool) -> FloatArray:
         """Return the differences and squared differences between all pairs of systems in each source.
@@ -94,12 +97,11 @@ class SystemStatistics(StatisticSet):
     def values(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> StatisticValues:
         """Compute the system-level statistics from summed `shared` columns and the metric's `own` columns."""
         human, metric = self.human(shared), self.metric(own, scored)
-        pairs = len(self.first)
         by_people = self._differences(shared, self.size**2 if self.preferences else 2 * self.size)
         by_metric = self._differences(own, 2 * self.size if scored.statistics is None else 0)
         compared = np.where(by_people[1] > 0, limit_p_values(*by_people), np.nan)
         return {
-            "system.accuracy": pairwise_accuracy(human, metric) if pairs else np.full(human.shape[:-1], np.nan),
+            "system.accuracy": pairwise_accuracy(human, metric) if self.ordered else np.full(metric.shape[:-1], np.nan),
             "system.spa": soft_accuracy(compared, limit_p_values(*by_metric)),
             "system.pearson": pearson_rows(human, metric),
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,14 +33,14 @@ class Estimate:
         return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
 
 
-UNKNOWN = Estimate(float("nan"), float("nan"), float("nan"))
+UNKNOWN = Estimate(math.nan, math.nan, math.nan)
 
 
 def estimate(value: float | np.floating, sample: FloatArray, level: float = LEVEL) -> Estimate:
     """Return `value` with the percentile interval of its bootstrap `sample`, shape (resamples,), ignoring NaN."""
     known = sample[~np.isnan(sample)]
     if not len(known):
-        return Estimate(float(value), float("nan"), float("nan"))
+        return Estimate(float(value), math.nan, math.nan)
     tail = 50 * (1 - level)
     low, high = np.percentile(known, [tail, 100 - tail])
     return Estimate(float(value), float(low), float(high))

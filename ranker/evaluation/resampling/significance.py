@@ -25,7 +25,7 @@ _ROUNDING = 1e-12
 def bootstrap_interval(values: npt.ArrayLike, *, resamples: int = 1000, seed: int = 0) -> tuple[float, float]:
     """Percentile bootstrap interval of the mean of independent values."""
     known = _known(values)
-    if not len(known) or not resamples:
+    if len(known) < 2 or not resamples:
         return float("nan"), float("nan")
     generator = np.random.default_rng(seed)
     means = np.empty(resamples)
@@ -181,6 +181,8 @@ def few_sources(sources: int, where: str | None = None, unit: str = "source") ->
     if sources >= FEW_SOURCES:
         return None
     what = f"{counted(sources, unit)}, fewer than {FEW_SOURCES}: intervals are too narrow"
+    if sources == 1:
+        what = f"only 1 {unit}: no intervals; differences may be chance"
     return f"{where}: {what}" if where else what
 
 

@@ -12,7 +12,7 @@ from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, resolve_kind
 from ranker.corpora.languages import LanguagePair
-from ranker.errors import OptionError
+from ranker.errors import OptionError, log_note
 from ranker.evaluation.choices import RankingMethod
 from ranker.evaluation.resampling.bootstrap import draws, resampled_sums, stream
 from ranker.evaluation.systems.bradley_terry import davidson
@@ -93,7 +93,15 @@ def rank_systems(
             score, sample = _resampled(_wins(pairs, source, len(names)), expected_wins, resamples, generator)
         else:
             score, sample = _trueskill(pairs, source, len(names), resamples, generator)
-        ranked = _ranked(names, score, sample, np.bincount(code), int(source.max()) + 1)
+        known = ~np.isnan(score)
+        if not known.all():
+            unranked = ", ".join(names[~known].tolist()[:8]) + (", ..." if (~known).sum() > 8 else "")
+            where = f"{dataset.name} {lp.known or ''}".strip()
+            log_note(f"people prefer no system to these, nor these to another, so they have no rank: {unranked}", where)
+        if not known.any():
+            continue
+        number = np.bincount(code)[known]
+        ranked = _ranked(names[known], score[known], sample[:, known], number, int(source.max()) + 1)
         rankings.append(HumanRanking(lp, chosen, ranked))
     return tuple(rankings)
 

@@ -401,6 +401,40 @@ def test_a_note_on_training_data_counts_sources_without_judgements() -> None:
     assert scored[0].notes == ("was trained on 25% of the sources of sample",)
 
 
+@pytest.mark.parametrize("test", ["bootstrap", "randomisation"])
+@pytest.mark.parametrize("sources", [1, 2, 3])
+def test_few_sources_show_no_winner_and_a_single_one_no_interval(sources, test):
+    human = np.array([[4.0, 2.0, 3.0]] * sources)
+    dataset = graded(human)
+    scored = [CandidateScores(name, sign * human.ravel()) for name, sign in (("good", 1), ("bad", -1))]
+    by_sums = [CandidateScores.of(scorer_of(name), dataset, name=name) for name in ("bleu", "chrf")]
+    comparison = compare([(dataset, [*scored, *by_sums])], test=test, resamples=100)
+    defined = [cell for cell in comparison.cells if not np.isnan(cell.value)]
+    assert {cell.statistic.partition(".")[0] for cell in defined} == {"segment", "system"}
+    for cell in defined:
+        assert np.isnan([cell.low, cell.high]).all() == (sources == 1)
+        assert cell.cluster == 1
+    assert ("only 1 source: no intervals" in comparison.notes[0]) == (sources == 1)
+
+
+def test_a_language_pair_with_one_source_has_no_interval_and_the_mean_has(human):
+    data = concatenate([graded(human[:20]), graded(human[20:21], "yy-en")])
+    comparison = compare([(data, metrics(human[:21], 2))], resamples=50)
+    for scope, known in (("test+test/xx-en", True), ("test+test/yy-en", False), ("test+test/mean", True)):
+        interval = comparison.estimate("segment.spearman", scope)
+        assert np.isfinite([interval.low, interval.high]).all() == known
+        assert np.isfinite(interval.value)
+
+
+def test_what_people_do_not_order_has_no_agreement(caplog):
+    level = np.full((8, 3), 3.0)
+    scored = [CandidateScores(name, np.tile(row, 8)) for name, row in (("m", [1.0, 2.0, 3.0]), ("n", [0.0, 0.0, 1.0]))]
+    comparison = compare([(graded(level), scored)], resamples=50)
+    assert np.isnan([cell.value for cell in comparison.cells]).all()
+    assert {cell.cluster for cell in comparison.cells} == {0}
+    assert "people order no two candidates of a source" in caplog.text
+
+
 def test_one_output_of_every_source_says_why_little_is_defined(human, caplog):
     one = graded(human[:, :1])
     scored = metrics(human[:, :1], 1)
@@ -408,7 +442,7 @@ def test_one_output_of_every_source_says_why_little_is_defined(human, caplog):
     assert np.isnan(found.cell("segment.spearman", "test/xx-en", "m0").value)
     assert not np.isnan(found.cell("segment.pearson", "test/xx-en", "m0").value)
     (note,) = caplog.messages
-    assert note.endswith("test xx-en: people order no two candidates of a source: only Pearson is defined")
+    assert note.endswith("test xx-en: people order no two candidates of a source: only Pearson can be defined")
     with pytest.raises(DataError, match="nothing to evaluate by system: expected judged outputs of at least two sys"):
         compare([(one, scored)], levels=("system",))
     with pytest.raises(DataError, match=r"by document: expected .* of at least two systems, in documents \(doc\); use"):

@@ -70,6 +70,17 @@ def test_people_tell_no_systems_apart_with_fewer_than_six_sources(sources, clust
     assert [system.rank for system in rankings.systems] == [1, 2, 3]
 
 
+def test_systems_that_people_never_preferred_or_put_behind_have_no_rank(caplog):
+    human = np.array([[1.0, 2.0, np.nan], [np.nan, 1.0, 1.0], [1.0, np.nan, 1.0], [1.0, 2.0, np.nan]])
+    (rankings,) = rank_systems(preferred(human), resamples=50)
+    assert [(system.system, system.score, system.rank) for system in rankings.systems] == [
+        ("s1", 1.0, 1),
+        ("s0", 0.0, 2),
+    ]
+    assert "test xx-en: people prefer no system to these, nor these to another, so they have no rank: s2" in caplog.text
+    assert rank_systems(preferred(np.ones((3, 2))), resamples=50) == ()
+
+
 def test_graded_systems_rank_by_their_mean():
     human = np.array([[1, 5, np.nan], [2, 4, 3], [1, 5, 3]])
     (rankings,) = rank_systems(graded(human), resamples=0)

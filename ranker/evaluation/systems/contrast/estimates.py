@@ -17,7 +17,10 @@ Score = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """Bootstrap over sources; figures on the same subject share random numbers, which differ between subjects."""
+    """Bootstrap over sources; figures on the same subject share random numbers, which differ between subjects.
+
+    Figures that come from a single source have no interval.
+    """
 
     resamples: int
     seed: int
@@ -28,6 +31,8 @@ class Bootstrap:
         columns = statistics.reshape(len(statistics), -1)
         sums = resampled_sums(columns, self.resamples, stream(self.seed, subject))
         sample = score(sums.reshape(self.resamples, *total.shape))
+        sources = np.any(statistics, axis=tuple(range(2, statistics.ndim))).sum(axis=0)
+        sample[:, sources < 2] = np.nan
         # several references may make the words of the two systems' references differ in number
         sizes = np.ceil(total[..., -1].mean(axis=-1)).astype(np.int64)
         return _buckets(names, sizes, score(total), sample)
@@ -46,7 +51,7 @@ class Bootstrap:
         for place in np.flatnonzero(sizes):
             value[place] = score(columns[members[place]].sum(axis=0).reshape(2, width))
         for start, weights in draws(sources, self.resamples, stream(self.seed, subject)):
-            for place in np.flatnonzero(sizes):
+            for place in np.flatnonzero(sizes > 1):
                 own = weights[:, members[place]]
                 values = score((own @ columns[members[place]]).reshape(len(own), 2, width))
                 values[own.sum(axis=1) == 0] = np.nan

@@ -76,7 +76,7 @@ def contrast(
     statistics = scorer.statistics(pair.dataset)
     scores = sign_of(scorer) * candidate_scores(scorer, pair.dataset, statistics)[pair.rows]
     statistics = statistics[pair.rows]
-    bootstrap = Bootstrap(resamples, seed)
+    bootstrap = Bootstrap(resamples if len(pair.rows) > 1 else 0, seed)
     frequency = (
         reference_frequencies(pair)
         if lines is None
