@@ -197,11 +197,49 @@ def test_a_gate_fails_if_a_system_is_significantly_worse(
 
 
 def test_a_gate_compares_by_preferences_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    head, *votes = (folder / "arena.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    more = [f"Guten {vote}" for vote in votes]
+    (folder / "votes.csv").write_text(head + "".join([*votes, *more]), encoding="utf-8")
     with pytest.raises(SystemExit) as exit_info:
-        run(["gate", "arena.csv", "--baseline", "birch", "--resamples", "100", "--level", "segment"])
+        run(["gate", "votes.csv", "--baseline", "birch", "--resamples", "100", "--level", "segment"])
     out, _ = capsys.readouterr()
     assert exit_info.value.code in (0, 3)
-    assert "preferences, arena" in out
+    assert "preferences, votes" in out
+
+
+@pytest.mark.parametrize(("sources", "p"), [(2, 0.5), (3, 0.25), (6, 0.03125)])
+def test_preferences_on_few_sources_show_no_winner_that_randomisation_could_not(
+    written: Path, command: Command, sources: int, p: float
+) -> None:
+    head = "source,reference,system_a,text_a,system_b,text_b,preferred,judge\n"
+    rows = [
+        f"q{at},r,A,a {at},B,b {at},{vote},j{judge}\n" for at in range(sources) for judge, vote in enumerate("aaaaab")
+    ]
+    (written / "votes.csv").write_text(head + "".join(rows), encoding="utf-8")
+    out = command("systems", "votes.csv", "--resamples", "200").out
+    assert out.startswith("By preferences, A is better than B.") == (p < 0.05)
+    assert (
+        f"p-values are at least {p:.2g}{', so that no difference can be significant' if p > 0.05 else chr(10)}" in out
+    )
+    if p > 0.05:
+        assert "ranker gate would never fail" in command("gate", "votes.csv", "--resamples", "200", code=2).err
+    (written / "one.csv").write_text(head + "".join(rows[:6]), encoding="utf-8")
+    message = "one has only one source: comparing systems requires at least two sources"
+    assert message in command("systems", "one.csv", code=2).err
+
+
+def test_a_gate_refuses_a_language_pair_that_it_cannot_test(written: Path, command: Command) -> None:
+    rows = [
+        {"lp": lp, "source": f"s{at}", "reference": f"a word {at}", "system": name, "text": f"{word} word {at}"}
+        for at, lp in enumerate(["de-en"] * 8 + ["fr-en"])
+        for name, word in (("A", "a"), ("B", "the"))
+    ]
+    (written / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert "left out pairs fr-en, which has only one source" in command("systems", "pairs.jsonl", "-m", "chrf").out
+    message = (
+        "pairs fr-en has only one source or system, so ranker gate would never fail: use more, or select the other"
+    )
+    assert message in command("gate", "pairs.jsonl", "-m", "chrf", code=2).err
 
 
 def test_judgements_that_a_plan_and_a_gate_do_not_show_are_no_reason_to_refuse_them(

@@ -36,7 +36,7 @@ from ranker.evaluation.metrics.statistics import (
 )
 from ranker.evaluation.metrics.system_statistics import SystemStatistics
 from ranker.evaluation.resampling.bootstrap import LEVEL, estimate, stream, weights_of_draws
-from ranker.evaluation.resampling.significance import centred, clusters, corrected, resampled_p
+from ranker.evaluation.resampling.significance import centred, clusters, corrected, least_p, resampled_p
 from ranker.signature import make_signature
 from ranker.version import VERSION
 
@@ -328,8 +328,7 @@ def _test_pairs(
     p = resampled_p(null, observed) if found.p is None else found.p
     least = 0.0
     if found.null is None and found.p is None:
-        # the bootstrap finds too many differences in few units: none that no randomisation could find
-        least = math.prod(0.5 ** (units - 1) if units < FEW_SOURCES else 0.0 for units in found.units)
+        least = math.prod(map(least_p, found.units))
     matrices = np.ones((2, size, size))
     for matrix, values in zip(matrices, (p, corrected(p, null, observed, settings.correction)), strict=True):
         matrix[first, second] = matrix[second, first] = np.maximum(values, least)

@@ -186,6 +186,11 @@ def few_sources(sources: int, where: str | None = None, unit: str = "source") ->
     return f"{where}: {what}" if where else what
 
 
+def least_p(units: int) -> float:
+    """Smallest p-value that swaps of few whole units can give, which binds bootstrap tests too; 0 with enough units."""
+    return 0.5 ** (units - 1) if units < FEW_SOURCES else 0.0
+
+
 def smallest_p(resamples: int, hypotheses: int, correction: Correction) -> float:
     """Smallest possible corrected p-value: 1 / (1 + resamples), for Holm multiplied by the number of hypotheses."""
     return (hypotheses if correction == "holm" else 1) * (1 / (1 + resamples))

@@ -20,7 +20,7 @@ from ranker.corpora.languages import LanguagePair
 from ranker.corpora.own_references import check_texts, without_only_references
 from ranker.corpora.records import first_repeated
 from ranker.corpora.sanity import nearly_identical
-from ranker.errors import DataError, OptionError, nearest
+from ranker.errors import DataError, OptionError, RankerError, nearest
 from ranker.evaluation.choices import Correction, Parity, ResamplingLevel, SystemTest, check_resampling
 from ranker.evaluation.correlation.pair_counts import count_pairs, tau_b
 from ranker.evaluation.correlation.pearson import pearson_rows
@@ -29,6 +29,7 @@ from ranker.evaluation.resampling.significance import (
     centred,
     corrected,
     few_sources,
+    least_p,
     resampled_p,
     smallest_p,
     too_few_resamples,
@@ -163,8 +164,9 @@ def compare_systems(
         _SystemTable(dataset, lp) for lp in dict.fromkeys(source_language_pairs(dataset)[dataset.candidate_source])
     ]
     units = documents(dataset)[0] if level == "document" else None
+    tables, alone = _comparable(tables, units)
     for table in tables:
-        table.check(baseline, units)
+        _check_baseline(baseline, table.names, table.where)
     scorers = {name: systems_scorer(scorer) for name, scorer in scorers.items()}
     human, notes = _people(dataset, kind, seed)
     people = {ranking.lp: ranking for ranking in human}
@@ -187,7 +189,7 @@ def compare_systems(
         tuple(_described(name, scorer, dataset) for name, scorer in scorers.items()),
         tuple(comparisons),
         human,
-        (*filter(None, [left_out]), *notes, *dict.fromkeys(filter(None, few))),
+        (*filter(None, [left_out]), *alone, *notes, *dict.fromkeys(filter(None, few))),
         tuple(names for names, _ in nearly_identical(dataset)),
     )
 
@@ -210,21 +212,24 @@ def _few_sources(comparison: SystemComparison, settings: SystemsSettings) -> str
         return None
     if settings.parity:
         return f"{note}, and p-values computed like {settings.parity} too small"
-    if comparison.test != "exact":
+    if comparison.test not in ("exact", "bs"):
         return f"{note}; p-values are of randomisation"
     smallest = _smallest_p(comparison, settings)
     none = ", so that no difference can be significant" if smallest >= settings.alpha else ""
-    return f"{note}; p-values are of exact randomisation, at least {smallest:.2g}{none}"
+    exact = "of exact randomisation, " if comparison.test == "exact" else ""
+    return f"{note}; p-values are {exact}at least {smallest:.2g}{none}"
 
 
 def _smallest_p(comparison: SystemComparison, settings: SystemsSettings) -> float:
-    """Smallest corrected p-value possible with exact randomisation."""
+    """Smallest corrected p-value possible with exact randomisation, or with the bootstrap of few sources."""
+    if comparison.test == "bs":
+        return least_p(comparison.units)
     return smallest_p(2 ** (comparison.units - 1) - 1, len(comparison.pairs), settings.correction)
 
 
 def can_differ(comparison: SystemComparison, settings: SystemsSettings) -> bool:
-    """True unless the test is exact and there are too few units for any difference to be significant."""
-    return comparison.test != "exact" or _smallest_p(comparison, settings) < settings.alpha
+    """True unless there are too few units for any difference to be significant."""
+    return comparison.test == "ar" or _smallest_p(comparison, settings) < settings.alpha
 
 
 class _SystemTable:
@@ -263,16 +268,31 @@ class _SystemTable:
         np.add.at(sums, code, cube)
         return sums
 
-    def check(self, baseline: str | None, units: Int64Array | None) -> None:
-        """Raise an error if there are fewer than two systems, sources or documents, or if `baseline` is unknown."""
+    def single(self, units: Int64Array | None) -> tuple[str, RankerError] | None:
+        """Return the word for what there is only one of, system, source or document, and an error about it; or None."""
         if len(self.names) < 2:
             what = f"{self.where} has the output of only one system, {self.first!r}"
-            raise OptionError(f"a comparison requires at least two systems, but {what}")
+            return "system", OptionError(f"a comparison requires at least two systems, but {what}")
         if len(self.candidates) < 2:
-            raise DataError(f"{self.where} has only one source: comparing systems requires at least two sources")
+            what = f"{self.where} has only one source: comparing systems requires at least two sources"
+            return "source", DataError(what)
         if units is not None and len(np.unique(units[self.sources])) < 2:
-            raise DataError(f"{self.where} has only one document: resampling documents requires at least two documents")
-        _check_baseline(baseline, self.names, self.where)
+            what = f"{self.where} has only one document: resampling documents requires at least two documents"
+            return "document", DataError(what)
+        return None
+
+
+def _comparable(tables: Sequence[_SystemTable], units: Int64Array | None) -> tuple[list[_SystemTable], list[str]]:
+    """Return the tables that have several systems and sources, and notes about the others; raise an error for none."""
+    single = [table.single(units) for table in tables]
+    if all(single):
+        raise next(found[1] for found in single if found)
+    notes = [
+        f"left out {table.where}, which has only one {found[0]}"
+        for table, found in zip(tables, single, strict=True)
+        if found
+    ]
+    return [table for table, found in zip(tables, single, strict=True) if not found], notes
 
 
 def _check_baseline(baseline: str | None, names: Sequence[str], where: str) -> None:
@@ -395,7 +415,7 @@ def _by_preferences(dataset: Dataset, baseline: str | None, settings: SystemsSet
         raise OptionError(f"{what}: leave out test, parity and level, or give a metric")
     resolve_kind(dataset, PREFERENCES)
     systems, pairs = dataset.candidates["system"].to_numpy(object), source_language_pairs(dataset)
-    compared = []
+    compared, alone = [], []
     for lp in dict.fromkeys(pairs[dataset.candidate_source]):
         first, second, outcome = comparisons(dataset, pairs == lp)
         where = lp.of(dataset.name)
@@ -405,6 +425,10 @@ def _by_preferences(dataset: Dataset, baseline: str | None, settings: SystemsSet
             raise DataError(what, file=where)
         _check_baseline(baseline, names.tolist(), where)
         source = np.unique(dataset.candidate_source[first], return_inverse=True)[1].astype(np.int64)
+        units = int(source.max(initial=-1)) + 1
+        if units < 2:
+            alone.append((where, "only one source" if units else "no preferences"))
+            continue
         sides = codes.reshape(2, -1).astype(np.int64)
         generator = stream(settings.seed, lp, PREFERENCES)
         scores, sample = davidson(
@@ -412,8 +436,8 @@ def _by_preferences(dataset: Dataset, baseline: str | None, settings: SystemsSet
         )
         one, other = (side.astype(np.int64) for side in np.triu_indices(len(names), 1))
         observed, null = scores[one] - scores[other], centred(sample[:, one] - sample[:, other])
-        p = resampled_p(null, observed)
-        adjusted = corrected(p, null, observed, settings.correction)
+        p = np.maximum(resampled_p(null, observed), least_p(units))
+        adjusted = np.maximum(corrected(p, null, observed, settings.correction), least_p(units))
         tests = SystemPairTests(scores, sample, one, other, p, adjusted, "bs", settings.resamples)
 
         def count(result: int, sides: Int64Array = sides, outcome: Int64Array = outcome) -> FloatArray:
@@ -423,13 +447,16 @@ def _by_preferences(dataset: Dataset, baseline: str | None, settings: SystemsSet
 
         details = {"won": count(1), "lost": count(-1), "tied": count(0)}
         base = str(systems[first[0]]) if baseline is None else baseline
-        units = int(source.max()) + 1
         compared.append(_comparison(lp, PREFERENCES, units, names.tolist(), tests, 1.0, base, settings, details))
+    if not compared:
+        where, what = alone[0]
+        raise DataError(f"{where} has {what}: comparing systems requires at least two sources")
     signature = _signature(dataset, settings, baseline, ())
-    notes = [few_sources(each.sources, each.lp.known) for each in compared]
+    notes = [f"left out {where}, which has {what}" for where, what in alone]
+    notes += [note for each in compared if (note := _few_sources(each, settings))]
     metric = SystemsMetric(PREFERENCES, PREFERENCES, "davidson", True, False)
     return SystemsResult(
-        dataset.name, signature, settings, (metric,), tuple(compared), notes=tuple(dict.fromkeys(filter(None, notes)))
+        dataset.name, signature, settings, (metric,), tuple(compared), notes=tuple(dict.fromkeys(notes))
     )
 
 

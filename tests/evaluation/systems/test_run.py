@@ -206,6 +206,20 @@ def test_systems_must_translate_the_same_sources():
         compare_systems(made({"A": 0.1, "B": 0.2}, sources=1), scorers("bleu"))
 
 
+def test_language_pairs_with_one_source_or_system_are_left_out_with_a_note():
+    several = made({"A": 0.1, "B": 0.2}, sources=8)
+    parts = [made({"A": 0.1, "B": 0.2}, sources=1, lp="fr-en"), made({"A": 0.1}, sources=3, lp="cs-en"), several]
+    data = dataclasses.replace(concatenate(parts), name="made")
+    result = compare_systems(data, scorers("chrf"), resamples=100)
+    assert [comparison.lp for comparison in result.comparisons] == ["de-en"]
+    assert result.notes[:2] == (
+        "left out made fr-en, which has only one source",
+        "left out made cs-en, which has only one system",
+    )
+    alone = compare_systems(several, scorers("chrf"), resamples=100)
+    assert result.comparisons[0].systems == alone.comparisons[0].systems
+
+
 def test_options_that_are_not_known_are_refused():
     def compare(asked):
         option, value = asked.split("=")
