@@ -9,9 +9,10 @@ import typer
 from typer import Option
 
 from ranker.cli.options import MOST_SEARCHES, DocumentFormat, SeedOption
-from ranker.cli.output import emit, print_table, say, say_signatures, shows_progress
+from ranker.cli.output import emit, print_note, print_table, say, say_signatures, shows_progress
 from ranker.cli.scorer import listed, print_notes, single
-from ranker.errors import OptionError
+from ranker.errors import OptionError, counted
+from ranker.evaluation.choices import FEW_SOURCES
 from ranker.signature import make_signature
 
 if TYPE_CHECKING:
@@ -112,6 +113,10 @@ def command(
     signature = _signature(objective, references, tuned, plan)
     written = write_weights(tuned.weights, weights, signature=signature, score=tuned.steps[-1].score)
     rows = [_scores(scorer, references, tuned) for scorer in reported]
+    if len(references.sources) < FEW_SOURCES:
+        print_note(f"only {counted(len(references.sources), 'sentence')}: the weights may not fit others")
+    if tuned.weights.values == tuned.start.values:
+        print_note(f"no weights give a better {objective.name} than the initial ones, which are unchanged")
     _print(tuned, rows, signature, [str(path) for path in written], form)
 
 

@@ -41,6 +41,16 @@ def test_from_corpus_to_tuned_translations(call, dev):
     assert call("rerank", "dev.nbest", "--weights", "tuned.ini")[0] == first
 
 
+def test_tuning_says_where_nothing_can_be_learnt(call):
+    hypotheses = [("the cat", "-1.0"), ("the dog", "-2.0")]
+    Path("x.nbest").write_text("".join(f"0 ||| {text} ||| lm= {score} ||| 0\n" for text, score in hypotheses))
+    for reference, unchanged in (("the cat", True), ("a horse", True), ("the dog", False)):
+        Path("x.ref").write_text(f"{reference}\n")
+        _, notes = call("tune", "--nbest", "x.nbest", "--references", "x.ref", "-m", "chrf", *EXTRA)
+        assert "note: only 1 sentence: the weights may not fit others" in notes
+        assert ("note: no weights give a better chrf than the initial ones, which are unchanged" in notes) == unchanged
+
+
 @thorough
 def test_equal_calls_write_equal_bytes(call, dev):
     for name in "ab":
