@@ -286,6 +286,10 @@ def learn_weights(
     )
     if chosen_by == SEARCHED:
         gain, note = _chosen(table, fitted, base) if base else (None, _few_sources(table, fitted))
+    if not base and not fitted.coef.any():
+        note = (
+            "all weights are 0: no feature orders the judged candidates as people do, so the model ties all candidates"
+        )
     # to as many digits as are the same on all processors
     objective, gap = rounded([fitted.objective, fitted.duality_gap], fitted.objective or 1.0).tolist()
     training = Training(

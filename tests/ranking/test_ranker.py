@@ -161,6 +161,14 @@ def test_one_source_leaves_nothing_to_choose_C_by():
     )
 
 
+@pytest.mark.parametrize("sources", [1, 7])
+def test_a_model_that_ties_everything_says_so(sources):
+    ranker = Ranker("chrf", C="auto").fit(dataset_of([(["a b"], ["c d", "c d"])] * sources, kind="fluency"))
+    assert ranker.training_notes == (
+        "all weights are 0: no feature orders the judged candidates as people do, so the model ties all candidates",
+    )
+
+
 @thorough
 def test_many_features_for_few_sources_are_said(sample):
     few = sample.select_sources(np.arange(len(sample.sources)) < 60)
