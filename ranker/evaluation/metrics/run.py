@@ -99,6 +99,8 @@ def compare(
     results += _overall(results, len(data))
     computed = [item for item in (*STATISTICS, *FINER) if any(item.id in result.statistics for result in results)]
     if not computed:
+        if all(set(dataset.preferences["relation"]) == {"="} for dataset, _ in data):
+            raise DataError("all preferences are ties, which order no candidates: give others", file=data[0][0].name)
         what = f"nothing to evaluate by {' and '.join(levels)}: expected judged outputs of at least two systems"
         documents = "" if "system" in levels else ", in documents (doc)"
         raise DataError(f"{what}{documents}; use the level segment", file=data[0][0].name)

@@ -435,6 +435,12 @@ def test_what_people_do_not_order_has_no_agreement(caplog):
     assert "people order no two candidates of a source" in caplog.text
 
 
+def test_preferences_that_are_all_ties_are_refused():
+    level = np.ones((3, 2))
+    with pytest.raises(DataError, match="test: all preferences are ties, which order no candidates: give others"):
+        compare([(preferred(level), metrics(level, 1))])
+
+
 def test_one_output_of_every_source_says_why_little_is_defined(human, caplog):
     one = graded(human[:, :1])
     scored = metrics(human[:, :1], 1)
