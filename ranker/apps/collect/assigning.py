@@ -191,15 +191,14 @@ def _judged_before(
     return generator.choice(rows) if rows else None
 
 
-def new_form(connection: sqlite3.Connection, assignments: Sequence[int | None], now: float) -> int:
-    """Return the number of a new form, larger than the number of any earlier form for one of the assignments.
+def new_form(connection: sqlite3.Connection, assignment: int | None) -> int:
+    """Return the number of a new form to change an assignment, larger by 1 than that of the form of its last change.
 
-    A form is accepted only if it was shown after the form of the last change. So it is accepted once, and a page that
-    was left open, or arrives late, replaces neither a later answer nor an undo.
+    A form is accepted only if nothing was changed since it was shown. So it is accepted once, and a page that was left
+    open, or arrives late, replaces neither a later answer nor an undo.
     """
-    places = ", ".join("?" * len(assignments))
-    last = connection.execute(f"SELECT max(form) FROM judgement WHERE assignment IN ({places})", assignments)
-    return max(int(now * 1e6), 1 + (last.fetchone()[0] or 0))
+    last = None if assignment is None else last_change(connection, assignment)
+    return 1 + (0 if last is None else last["form"])
 
 
 def last_change(connection: sqlite3.Connection, assignment: int) -> sqlite3.Row | None:

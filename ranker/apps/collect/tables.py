@@ -17,7 +17,7 @@ PLAIN, GOLD, DEGRADED = "plain", "gold", "degraded"
 _MOST = 1e12
 """Largest time or number in a campaign."""
 MOST_FORM = 10**17
-"""Largest number of a form: microseconds until the year 5138."""
+"""Largest number of a form."""
 
 
 def _among(column: str, names: tuple[str, ...]) -> str:

@@ -42,19 +42,18 @@ def test_a_double_click_is_one_judgement(client):
     assert answers(path) == [(1, "[4]")]
 
 
-def test_of_two_tabs_the_last_answer_counts_and_each_form_once(client):
+def test_of_two_tabs_that_show_an_item_only_the_first_answer_is_saved(client):
     path, judge, link = client
     tabs = [judge.enter(link).page().forms["/judge"] for _ in range(2)]
     assert tabs[0]["assignment"] == tabs[1]["assignment"]
-    for tab, value in zip(tabs, (4, 2), strict=True):
-        assert judge.post("/judge", {**tab, "value0": value}).status == 200
-    for tab, value in ((tabs[0], 4), (tabs[0], 3), (tabs[1], 5)):
+    assert judge.post("/judge", {**tabs[0], "value0": 4}).status == 200
+    for tab, value in ((tabs[0], 3), (tabs[1], 2), (tabs[1], 5)):
         refused = judge.post("/judge", {**tab, "value0": value})
         assert refused.status == 409
         assert "Already saved" in refused.text
         assert 'href="/item/1"' in refused.text
-    assert answers(path) == [(1, "[4]"), (1, "[2]")]
-    assert rows(path, "SELECT answer FROM assignment WHERE id = 1") == [("[2]",)]
+    assert answers(path) == [(1, "[4]")]
+    assert rows(path, "SELECT answer FROM assignment WHERE id = 1") == [("[4]",)]
     # one item was answered, however often
     assert "1 judged" in judge.get("/").text
 
@@ -108,6 +107,15 @@ def test_a_clock_that_is_set_back_shuts_nobody_out(client, monkeypatch):
     assert judge.judge(judge.get("/item/1"), lambda texts: [5]).status == 200
     assert judge.post("/undo", judge.get("/item/2").page().forms["/undo"]).status == 200
     assert answers(path) == [(1, "[4]"), (1, "[5]"), (1, None)]
+
+
+def test_a_page_from_before_the_clock_was_set_back_does_not_replace_a_later_answer(client, monkeypatch):
+    path, judge, link = client
+    old, now = judge.enter(link).page().forms["/judge"], time.time()
+    monkeypatch.setattr("time.time", lambda: now - 60)
+    judge.judge(judge.get("/item/1"), lambda texts: [5])
+    assert judge.post("/judge", {**old, "value0": 2}).status == 409
+    assert answers(path) == [(1, "[5]")]
 
 
 def test_answers_are_refused_while_the_file_is_not_in_its_place(client):

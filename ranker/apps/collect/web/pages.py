@@ -7,7 +7,6 @@ import itertools
 import json
 import re
 import sqlite3
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,6 +83,7 @@ class TaskPage:
     quota: int | None
     last: int | None
     form: int
+    undo_form: int
     final: bool
 
 
@@ -161,7 +161,8 @@ def task_page(
         done,
         settings.quota,
         last,
-        assigning.new_form(connection, (assignment, last), time.time()),
+        assigning.new_form(connection, assignment),
+        assigning.new_form(connection, last),
         final,
     )
 

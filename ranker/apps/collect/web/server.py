@@ -219,7 +219,7 @@ class Site:
         ).fetchone()[0]
         last = assigning.last_answered(self.connection, person.id)
         values = {"title": self.settings.title, "code": person.code, "key": access.form_key(token)}
-        form = assigning.new_form(self.connection, (last,), time.time())
+        form = assigning.new_form(self.connection, last)
         return HTMLResponse(render("done.html", count=count, last=last, form=form, **values))
 
     # pages of the owner
