@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ranker.corpora.languages import LanguagePair
+from ranker.corpora.languages import LanguagePair, is_language
 from ranker.errors import OptionError
 
 KindName = Literal["ranking", "pairwise", "fluency", "adequacy", "score", "esa", "mqm"]
@@ -199,9 +199,9 @@ def answer_of(kind: TaskKind, fields: Mapping[str, str], shown: Sequence[int]) -
 
 def direction(language: str | None) -> str:
     """Return the value of HTML's ``dir`` for text in a language; ``auto`` for an unknown language."""
-    if not language:
-        return "auto"
-    return "rtl" if language.lower() in _RIGHT_TO_LEFT else "ltr"
+    if (language or "").lower() in _RIGHT_TO_LEFT:
+        return "rtl"
+    return "ltr" if is_language(language or "") else "auto"
 
 
 def languages(pair: str | None) -> tuple[str | None, str | None]:

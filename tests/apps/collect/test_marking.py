@@ -20,7 +20,7 @@ from ranker.apps.collect.marking import (
     prefilled,
     severities_in,
 )
-from ranker.apps.collect.tasks import KINDS
+from ranker.apps.collect.tasks import KINDS, direction, languages
 from ranker.apps.collect.web import pages
 from ranker.corpora import catalogue
 from ranker.corpora.formats.writing import write_dataset
@@ -109,6 +109,20 @@ def test_carriage_returns_and_spaces_reach_the_browser_as_they_are(campaign):
         f">{text.replace('&', '&amp;').replace('<', '&lt;').replace('>', '&gt;').replace(chr(13), '&#13;')}</p>"
         in page.text
     )
+
+
+@pytest.mark.parametrize(
+    ("pair", "directions"),
+    [
+        ("de-ar_EG", ["ltr", "rtl"]),
+        ("fas_Arab-zho_Hans", ["rtl", "ltr"]),
+        ("arz_Arab-ckb", ["auto", "auto"]),
+        ("en-iw", ["ltr", "auto"]),
+        (None, ["auto", "auto"]),
+    ],
+)
+def test_the_text_tells_the_direction_of_languages_that_are_not_known(pair, directions):
+    assert [direction(language) for language in languages(pair)] == directions
 
 
 def test_the_source_is_marked_only_where_it_is_shown(campaign):
