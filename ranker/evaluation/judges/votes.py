@@ -128,7 +128,9 @@ def rating_votes(dataset: Dataset, kind: str) -> Votes:
     ratings = ratings_of(dataset, kind)
     ratings = ratings[ratings["judge"].notna()]
     if ratings["judge"].nunique() < 2:
-        raise DataError(f"has {kind} scores by fewer than two named judges, expected at least two", file=dataset.name)
+        advice = "; for the agreement on marked errors, use --spans" if len(dataset.errors) else ""
+        what = f"has {kind} scores by fewer than two named judges, expected at least two{advice}"
+        raise DataError(what, file=dataset.name)
     rows = ratings["candidate"].to_numpy(np.int64)
     values = ratings["value"].to_numpy(np.float64)
     source = dataset.candidate_source[rows]

@@ -237,6 +237,8 @@ def test_penalties_are_means_over_the_judges_of_an_output(campaign, command, tmp
     assert dataset.ratings["judge"].isna().all()
     assert errors[0][-3:] == ("minor", "Fluency/Punctuation", "target")
     assert json.loads(command("collect", "status", str(path), "-f", "json").out)["agreement"]["judges"] == 3
+    refused = command("agreement", str(tmp_path / "x.jsonl"), code=2).err
+    assert "expected at least two; for the agreement on marked errors, use --spans" in refused
 
 
 def test_categories_are_listed_or_in_a_file(tmp_path):
