@@ -180,6 +180,8 @@ def _with_options(function: Callable[..., int | None], mode: int, *, result: boo
             parameters[_JSON] = _option(_JSON, _JsonOption, False)
         if writes:
             parameters[_OUTPUT] = _option(_OUTPUT, OutputOption, None)
+    # an option of the command's own may write something else than the result
+    names_result = _OUTPUT in parameters and parameters[_OUTPUT].annotation == OutputOption
     common = {name: _option(name, annotation, None) for name, annotation in _COMMON.items()}
     parameters |= common
 
@@ -195,8 +197,7 @@ def _with_options(function: Callable[..., int | None], mode: int, *, result: boo
         if not prints:
             return function(**values)
         _refuse_formats(values.get(_OUTPUT), choices)
-        # an option of the command's own may write something else than the result
-        target = values[_OUTPUT] if writes else None
+        target = values[_OUTPUT] if names_result else None
         form = _form(values[_FORM], values.pop(_JSON, False), target, choices) or default
         with written_to(values.pop(_OUTPUT) if writes else None, mode):
             return function(**{**values, _FORM: form})

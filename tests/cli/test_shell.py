@@ -97,6 +97,9 @@ def test_a_result_is_written_to_a_file_in_the_format_of_its_name(ranker):
     assert Path("r.csv").read_text(encoding="utf-8") == printed
     ranker("rank c.json -m bleu -o r.out")
     assert Path("r.out").read_text(encoding="utf-8") == ranker("rank c.json -m bleu")[0]
+    printed, _ = ranker("score c.json -m bleu -f csv")
+    ranker("score c.json -m bleu -o s.csv")
+    assert Path("s.csv").read_text(encoding="utf-8") == printed
     ranker("score c.json -m bleu -o s.csv -f jsonl")
     assert json.loads(Path("s.csv").read_text(encoding="utf-8").splitlines()[0])["system"] == "A"
 
