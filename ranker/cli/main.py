@@ -160,6 +160,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
         _say("ranker: interrupted")
         raise SystemExit(_INTERRUPTED) from None
     except (MemoryError, ImportError, SystemError) as error:
+        _exit_if_stopped(error)
         _fail_of_plug_in(error)
         _fail_without_memory(error)
         raise
@@ -196,6 +197,17 @@ def _command_path(words: Sequence[str]) -> str:
                 break
             path = f"{path} {word}"
     return path
+
+
+def _exit_if_stopped(error: BaseException) -> None:
+    """Exit if a signal's exception caused the error, as when it arrives while numba's C code runs; otherwise return."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    if isinstance(error, KeyboardInterrupt):
+        _say("ranker: interrupted")
+        raise SystemExit(_INTERRUPTED) from None
+    if isinstance(error, SystemExit):
+        raise error from None
 
 
 def _fail_of_plug_in(error: Exception) -> None:

@@ -154,3 +154,21 @@ def test_an_interrupt_while_a_model_is_written(folder: Path, monkeypatch: pytest
     before = everything(folder)
     assert command("train", "--data", "good.json", "-o", "x.model", code=130) == ("", "ranker: interrupted\n")
     assert everything(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("cause", "code", "says"), [(KeyboardInterrupt(), 130, "ranker: interrupted\n"), (SystemExit(143), 143, "")]
+)
+def test_a_signal_inside_a_compiled_kernel(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, command: Command, cause: BaseException, code: int, says: str
+) -> None:
+    # as Python does where C code, such as numba's, returns with the handler's exception set
+    def hide(*_: object) -> None:
+        inner = SystemError("_numba_unpickle returned a result with an exception set")
+        inner.__cause__ = cause
+        raise SystemError("Kernel returned a result with an exception set") from inner
+
+    monkeypatch.setattr("os.fsync", hide)
+    before = everything(folder)
+    assert command("train", "--data", "good.json", "-o", "x.model", code=code) == ("", says)
+    assert everything(folder) == before
