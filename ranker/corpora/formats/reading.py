@@ -29,6 +29,7 @@ FORMATS = {
     ".parquet": "parquet",
 }
 """Formats for reading and writing, by file extension."""
+_PLAIN_TEXT = "commands that need no human judgements read plain text from -s, -r and -t"
 _RECORD = re.compile(r'[0-9]+ \|\|\| .* \|\|\| |\{"[^"]+": ?.*\}\s*\Z')
 READ_ONLY = {".sgm": "testset", ".sgml": "testset", ".xml": "testset"}
 
@@ -168,6 +169,7 @@ def parse_dataset(
 ) -> Dataset:
     """Parse the text of a corpus file, in the format `kind`, or in the format detected from its first characters."""
     as_written, text = text, with_line_feeds(text)
+    guessed = kind is None
     if kind is None:
         if is_fairseq(text):
             return fairseq_dataset(text, name, file)[1]
@@ -196,11 +198,16 @@ def parse_dataset(
         if is_mqm(_first_line(text).split("\t")):
             return with_penalties(assemble(parse_mqm(text, file, severity_weights), name, file), severity_weights)
         delimiter = "\t" if kind == "tsv" else delimiter_of(_first_line(text), file)
-        return table_dataset(parse_table(as_written, file, delimiter, quoted=kind == "csv"), name, systems)[0]
+        try:
+            table = parse_table(as_written, file, delimiter, quoted=kind == "csv")
+        except DataError as error:
+            if not guessed:
+                raise
+            raise DataError(f"{error.what}; {_PLAIN_TEXT}", file=file, line=error.line) from None
+        return table_dataset(table, name, systems)[0]
     raise DataError(
         f"unknown format; expected a file name ending in {', '.join((*FORMATS, *READ_ONLY))} (or .gz), or JSON, "
-        "or a table "
-        "whose first line names its columns; commands that need no human judgements read plain text from -s, -r and -t",
+        f"or a table whose first line names its columns; {_PLAIN_TEXT}",
         file=file,
     )
 

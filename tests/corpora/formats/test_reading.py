@@ -440,3 +440,18 @@ def test_what_is_no_plain_text_is_not_read_line_by_line(
 def test_text_that_begins_like_json_is_text(tmp_path: Path) -> None:
     (tmp_path / "a").write_text('{"x"} is a set\n', encoding="utf-8")
     assert read_parallel(None, [], [tmp_path / "a"]).candidates["text"].tolist() == ['{"x"} is a set']
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("Hello, world\nA plain line\n", "expected 2 fields as in the first line, found 1"),
+        ('Hello, world\n"Quoted" and more, then\n', "badly quoted row (',' expected after '\"')"),
+    ],
+)
+def test_plain_text_with_a_comma_in_its_first_line(tmp_path, text, says):
+    (tmp_path / "out.en").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        read_dataset(tmp_path / "out.en")
+    assert f"out.en:2: {says}" in str(caught.value)
+    assert str(caught.value).endswith("; commands that need no human judgements read plain text from -s, -r and -t")
