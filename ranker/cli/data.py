@@ -352,7 +352,7 @@ def convert(
 
         dataset = of_language_pairs(dataset, lp or [])
         if judgements and format_of(judgements) == "json":
-            dataset = with_errors_of(dataset, read_dataset(judgements))
+            dataset = with_errors_of(dataset, of_language_pairs(read_dataset(judgements), lp or []))
         elif judgements:
             dataset = read_pairs(judgements, dataset)
         written = write_dataset(dataset, target, to)

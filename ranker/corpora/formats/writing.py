@@ -30,12 +30,16 @@ def write_dataset(dataset: Dataset, path: str | Path, form: str | None = None) -
     With `form`, one of `ranker.corpora.formats.error_spans.FORMS`, marked errors are written for another program.
     """
     path = Path(path)
+    kind = format_of(path)
     if form is not None:
         from ranker.corpora.formats.error_spans import write_marked
 
+        wanted = "tsv" if form == "mqm" else "json"
+        if kind not in (None, wanted):
+            endings = " or ".join(ending for ending, each in FORMATS.items() if each == wanted)
+            raise DataError(f"expected a file name ending in {endings} (or .gz) for {form}", file=printable(str(path)))
         write_bytes(path, write_marked(dataset, form))
         return [path]
-    kind = format_of(path)
     if kind is None or kind not in FORMATS.values():
         known = f"unknown format; expected a file name ending in {', '.join(FORMATS)} (or .gz)"
         raise DataError(known, file=printable(str(path)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any, get_args
@@ -262,6 +263,24 @@ def test_marks_of_another_file_are_added_to_the_same_outputs(tmp_path: Path, com
     assert joined.references["text"].tolist() == ["other"] * len(TEXTS)
     assert joined.errors["candidate"].is_monotonic_increasing
     assert len(with_errors_of(joined, marked).errors) == 2 * len(marked.errors)
+
+
+def test_marks_of_other_language_pairs_than_those_chosen_are_left_out(tmp_path: Path, command: Command) -> None:
+    both = from_records([{**record(number, "abc"), "lp": lp} for number, lp in enumerate(("de-en", "en-de"), 1)])
+    write_dataset(both, tmp_path / "marks.jsonl")
+    write_dataset(dataclasses.replace(both, errors=both.errors[:0]), tmp_path / "x.jsonl")
+    paths = [str(tmp_path / name) for name in ("x.jsonl", "y.jsonl", "marks.jsonl")]
+    command("data", "convert", *paths[:2], "--judgements", paths[2], "--lp", "en-de")
+    joined = read_dataset(tmp_path / "y.jsonl")
+    assert joined.sources["lp"].tolist() == ["en-de"]
+    assert 0 < len(joined.errors) < len(both.errors)
+
+
+@pytest.mark.parametrize(("form", "name"), [("esa", "x.tsv"), ("pearmut", "x.csv.gz"), ("mqm", "x.jsonl")])
+def test_a_file_name_of_another_format_is_refused(form: str, name: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=rf"{name}: expected a file name ending in \.(jsonl or|tsv) .*for {form}"):
+        write_dataset(from_records([record(1, "abc")]), tmp_path / name, form)
+    assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.parametrize(
