@@ -225,10 +225,14 @@ def certain(missing: list[str], extra: list[str], language: str) -> bool:
 
 @functools.lru_cache(maxsize=100_000)
 def in_words(text: str, language: str) -> frozenset[str]:
-    """Return the numbers that a text may spell out: as Chinese or Roman numerals, or as words for small numbers."""
+    """Return the numbers that a text may spell out: as Chinese or Roman numerals, or as words, also for halves."""
     roman = {str(_TENS[match[1]] + _ONES[match[2]]) for match in _ROMAN.finditer(text)}
     said = (numbers for numbers, pattern in _word_patterns(language) if pattern.search(text))
-    return frozenset(roman.union(_in_han(text), *said))
+    found = roman.union(_in_han(text), *said)
+    half = tables()["halves"].get(language)
+    if half and re.search(f"(?i){half}", text):
+        found |= {f"{number}.5" for number in (*found, *numbers(text)) if number.isdigit()}
+    return frozenset(found)
 
 
 def _in_han(text: str) -> set[str]:
