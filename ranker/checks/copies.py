@@ -20,7 +20,7 @@ _ADDRESS = re.compile(r"\w[/_.]\w")
 _WORDS = re.compile(r"\w+")
 _BEGUN_AT_END = re.compile(r"\W*[.!?…]")
 """End of a sentence, in a text that is reversed, so that it is searched once."""
-_LONGEST_OF_NAMES = 20
+_LONGEST_OF_NAMES, _LONGEST_ACRONYM = 20, 4
 _RUN, _SHARE = 3, 0.15
 
 
@@ -100,6 +100,7 @@ def untranslated(text: str, source: str, target: str, *, part: bool = False) -> 
     lower = [word for word in words if word.isalpha() and word.islower() and word not in _particles()]
     if not any(letter.islower() for letter in letters):
         lower = [word.lower() for word in words if word.isalpha() and len(words) > 3]
+        lower = [word for word in lower if len(word) > _LONGEST_ACRONYM or word in frequent]
     # most words with an accent are not English, but some in the middle of English are
     accented = target == "en" and (len(lower) > 2 or not part)
     function = [word for word in lower if word in frequent or (accented and not word.isascii())]

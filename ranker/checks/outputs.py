@@ -22,7 +22,7 @@ from ranker.checks.copies import copies, mixed, taken_over
 from ranker.checks.numbers import beyond_digits, certain, numbers, unmatched, written
 from ranker.checks.pairs import PairedTexts
 from ranker.checks.places import with_places
-from ranker.checks.texts import length_without, matches, tables, without_urls
+from ranker.checks.texts import length_without, matches, tables, without_addresses
 from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows
 from ranker.corpora.dataset import Dataset, source_language_pairs, view
 from ranker.corpora.languages import LanguagePair, is_language, language_name
@@ -31,6 +31,8 @@ _FINAL = r"[.!?…。！？।؟።:;”“„\"»«)\]'’]\s*$"
 _BRACKET = r"[.!?。！？।؟][\"”»」']?\s*([(（\[【][^()（）\[\]【】]{4,}[)）\]】])\s*$"
 _PARAGRAPH = r"\S\s*\n\s*\n\s*(\S[^\n]*)"
 _SENTENCE = r"[.!?。！？।](?:\W|$)"
+_END = r"[.!?…。！？।؟][\"”“»」)']?"
+_WORD = re.compile(r"[^\W\d_]+")
 _LONGEST_WORD = 8
 """Size of a source up to which "None" may be its translation."""
 _LONGEST_PERIOD = 20
@@ -160,7 +162,7 @@ def _language(texts: PairedTexts) -> Failures:
 
 def _foreign(column: pa.ChunkedArray, rows: Int64Array, script: str) -> BoolArray:
     """True for texts in `rows` that have at least ten letters, most of them in scripts other than `script`."""
-    chosen = without_urls(column.take(pa.array(rows)))
+    chosen = without_addresses(column.take(pa.array(rows)))
     others = _letters(chosen, rf"[\P{{L}}{script}]+", rf"[^\p{{Han}}\p{{Hangul}}]+|[{script}]+")
     foreign = np.zeros(len(column), dtype=bool)
     foreign[rows] = (others >= 10) & (others > 0.7 * _letters(chosen, r"\P{L}+", r"[^\p{Han}\p{Hangul}]+"))
@@ -184,9 +186,19 @@ def _other_words(texts: PairedTexts, code: str, rows: Int64Array) -> Failures:
     for other in tables()["language"]["words"]:
         shares = texts.frequent_words(other, looked_at, code) if other != code else np.zeros(len(own))
         better = shares > most
-        best[better], most[better] = language_name(other), shares[better]
-    flagged = (best[rows] != "") & ~texts.of_references(best[of_references] != "")[texts.source[rows]]
-    yield from zip(rows[flagged].tolist(), best[rows[flagged]], strict=True)
+        best[better], most[better] = other, shares[better]
+    flagged = rows[(best[rows] != "") & ~texts.of_references(best[of_references] != "")[texts.source[rows]]]
+    for row, other in zip(flagged.tolist(), best[flagged], strict=True):
+        if not _has_own_letters(texts, row, code, other):
+            yield row, language_name(other)
+
+
+def _has_own_letters(texts: PairedTexts, row: int, language: str, other: str) -> bool:
+    """True if words of an output in lower case, not of its source, have letters of `language` that `other` lacks."""
+    letters = tables()["language"]["letters"]
+    own = {*letters.get(language, "")} - {*letters.get(other, letters.get(language, ""))}
+    words = {*_WORD.findall(texts.own[row].as_py())} - {*_WORD.findall(texts.sources[texts.source[row]].as_py())}
+    return any(word.islower() and not own.isdisjoint(word) for word in words)
 
 
 def _preamble(texts: PairedTexts) -> Failures:
@@ -242,7 +254,9 @@ def repetition(texts: PairedTexts, least: float = 0.0) -> Failures:
         for start, length in zip(same[starts[long]].tolist(), lengths[long].tolist(), strict=True):
             words = [vocabulary[code] for code in codes[start : start + period]]
             if not all(map(str.isdigit, words)):
-                shown.setdefault(int(text[start]), f"{' '.join(words)} ({1 + length // period} times)")
+                row, times = int(text[start]), 1 + length // period
+                if times > 2 or not _taken_up(texts.every[row].as_py(), words):
+                    shown.setdefault(row, f"{' '.join(words)} ({times} times)")
     for row in np.flatnonzero(matches(texts.every, rf"\S{{{_SHORTEST_LOOP}}}")).tolist():
         looped = texts.every[row].as_py()
         loop = _LOOP.search(looped)
@@ -253,6 +267,12 @@ def repetition(texts: PairedTexts, least: float = 0.0) -> Failures:
     )
     repeated = (source | texts.of_references(reference))[texts.source]
     yield from ((row, what) for row, what in shown.items() if row < len(repeated) and not repeated[row])
+
+
+def _taken_up(text: str, words: list[str]) -> bool:
+    """True if a sentence of a text ends with the words, and the next one begins with them and goes on."""
+    said = r"\W*".join(map(re.escape, words))
+    return bool(re.search(rf"(?i){said}{_END}\s*{said}\s*[^\s.!?…。！？।؟]", text))
 
 
 def _sizes(texts: pa.ChunkedArray) -> FloatArray:

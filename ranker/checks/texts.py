@@ -21,6 +21,7 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 """A large odd number, so that pairs of words have different products modulo 2**64."""
 _LETTERS = "\u2e80"
 """The first character of scripts whose characters are words."""
+_ADDRESS = r"[A-Za-z0-9._/@+:-]*[A-Za-z0-9][/_.][A-Za-z][A-Za-z0-9._/@+:-]*"
 _UNSPACED = r"([\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}])"
 
 
@@ -43,6 +44,11 @@ def length_without(texts: pa.ChunkedArray, pattern: str) -> Int64Array:
 def without_urls(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     """Replace each URL in texts by a space."""
     return pc.replace_substring_regex(texts, tables()["kept"]["urls"], " ")
+
+
+def without_addresses(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Replace each URL, path and dotted name in Latin letters by a space."""
+    return pc.replace_substring_regex(without_urls(texts), _ADDRESS, " ")
 
 
 def clean_words(texts: pa.ChunkedArray, *, lower: bool = True) -> pa.ListArray:
