@@ -42,6 +42,8 @@ _STYLE = {
     "text.parse_math": False,
     "xtick.color": MUTED,
     "xtick.labelcolor": INK,
+    # fonts of pages are taller than that of plots
+    "xtick.major.pad": 6.0,
     "ytick.color": MUTED,
     "ytick.labelcolor": INK,
     "grid.color": GRID,
