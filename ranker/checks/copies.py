@@ -100,7 +100,6 @@ def untranslated(text: str, source: str, target: str, *, part: bool = False) -> 
     lower = [word for word in words if word.isalpha() and word.islower() and word not in _particles()]
     if not any(letter.islower() for letter in letters):
         lower = [word.lower() for word in words if word.isalpha() and len(words) > 3]
-        lower = [word for word in lower if len(word) > _LONGEST_ACRONYM or word in frequent]
     # most words with an accent are not English, but some in the middle of English are
     accented = target == "en" and (len(lower) > 2 or not part)
     function = [word for word in lower if word in frequent or (accented and not word.isascii())]
@@ -116,7 +115,9 @@ def untranslated(text: str, source: str, target: str, *, part: bool = False) -> 
             and any(map(_frequent(target, source).__contains__, lower))
         )
         prose = len(function) > sum(word[:1].isupper() for word in words) and len(function) > 1
-        return prose or (bool(function) and len(content) > 0) or (len(lower) > 4 and not title)
+        # in capitals, short words may be acronyms
+        long = [word for word in lower if len(word) > _LONGEST_ACRONYM or any(map(str.islower, letters))]
+        return prose or (bool(function) and len(content) > 0) or (len(long) > 4 and not title)
     if content:
         return bool(function) or ended or len(lower) > 4
     # also a title of several words may be kept
