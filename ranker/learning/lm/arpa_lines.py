@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO
 
+import numpy as np
+
 from ranker.errors import DataError, counted
 
 TRAINED_BY = "ranker lm train:"
@@ -71,12 +73,13 @@ class ArpaLines:
     def has_distinct_words(self, counts: list[int]) -> bool:
         """True if the words of the unigrams are distinct and in UTF-8, in a file that KenLM accepts."""
         self._skip_blank()
-        words = [b"".join(self.stream.readline().split(None, 2)[1:2]) for _ in range(counts[0])]
         try:
-            b" ".join(words).decode()
+            # of a large model, eight bytes for each word; words that share one only make the file be rewritten
+            words = np.fromiter((hash(self._unigram()) for _ in range(counts[0])), np.int64, counts[0])
         except UnicodeDecodeError:
             return False
-        return len({*words}) == len(words)
+        words.sort()
+        return not (words[1:] == words[:-1]).any()
 
     def rewritten(self, counts: list[int]) -> Iterator[bytes]:
         """Yield the lines of the file as KenLM reads them, or raise an error about the first wrong one."""
@@ -126,6 +129,9 @@ class ArpaLines:
             if self.ended or self.number >= _MOST_LINES:
                 raise other or DataError("is empty, expected a language model (ARPA or KenLM binary)", file=self.name)
         return trained
+
+    def _unigram(self) -> str:
+        return b"".join(self.stream.readline(_LONGEST_LINE).split(None, 2)[1:2]).decode()
 
     def _ngram(self, order: int, highest: int) -> bytes:
         """Return the line of an n-gram, rewritten."""

@@ -219,16 +219,32 @@ def _load(path: Path, size: int, changed: int, inode: int, called: str) -> Kenlm
             model = _by_kenlm(path)
             if header.binary or _has_distinct_words(path, name):
                 return KenlmModel(model, header)
-        with tempfile.TemporaryDirectory() as folder:
-            rewritten = Path(folder) / "rewritten.arpa"
-            with reading(name), path.open("rb") as stream, rewritten.open("wb") as target:
-                lines = ArpaLines(_unpacked(stream), name)
-                target.writelines(line + b"\n" for line in lines.rewritten(lines.header()[0]))
+        with _copy(path, name) as rewritten:
             return KenlmModel(_by_kenlm(rewritten), header)
     except MemoryError:
         raise DataError("needs more memory than available: use a binary file", file=name) from None
     except (OSError, RuntimeError, UnicodeError) as error:
         raise DataError(f"cannot be read by KenLM: {_reason(error)}; rebuild it", file=name) from None
+
+
+@contextlib.contextmanager
+def _copy(path: Path, name: str) -> Iterator[Path]:
+    """Provide a copy of an ARPA file in the spelling that KenLM reads."""
+    with contextlib.ExitStack() as opened:
+        try:
+            rewritten = Path(opened.enter_context(tempfile.TemporaryDirectory())) / "rewritten.arpa"
+            with rewritten.open("wb") as target:
+                target.writelines(line + b"\n" for line in _rewritten(path, name))
+        except OSError as error:
+            what = f"a copy that KenLM can read cannot be written: {error.strerror or error}"
+            raise DataError(f"{what}; set TMPDIR to a folder with more room", file=name) from None
+        yield rewritten
+
+
+def _rewritten(path: Path, name: str) -> Iterator[bytes]:
+    with reading(name), path.open("rb") as stream:
+        lines = ArpaLines(_unpacked(stream), name)
+        yield from lines.rewritten(lines.header()[0])
 
 
 def _has_distinct_words(path: Path, name: str) -> bool:

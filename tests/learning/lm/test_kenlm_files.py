@@ -100,6 +100,17 @@ def test_styles_of_other_toolkits_give_the_same_scores(arpa: Path, style: str, p
     np.testing.assert_array_equal(result.matched_length, expected.matched_length)
 
 
+def test_a_copy_that_cannot_be_written_is_not_blamed_on_the_file(
+    arpa: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "spaces.arpa"
+    other.write_text(arpa.read_text(encoding="utf-8").replace("\t", " "), encoding="utf-8")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    message = "a copy that KenLM can read cannot be written: No such file or directory; set TMPDIR to a folder"
+    with pytest.raises(DataError, match=message):
+        kenlm_files.load(other)
+
+
 def test_orders_without_ngrams_are_read(tmp_path: Path) -> None:
     # as SRILM writes them for short texts
     empty = OPEN.replace("ngram 2=4\n", "ngram 2=4\nngram 3=0\n").replace("\\end", "\\3-grams:\n\n\\end")
