@@ -98,7 +98,8 @@ def untranslated(text: str, source: str, target: str, *, part: bool = False) -> 
     frequent = _frequent(source, target)
     words = [word.strip(".,!?…:;\"'“”„«»()[]’-") for word in text.split() if word[0] not in "@#"]
     lower = [word for word in words if word.isalpha() and word.islower() and word not in _particles()]
-    if not any(letter.islower() for letter in letters):
+    capitals = not any(letter.islower() for letter in letters)
+    if capitals:
         lower = [word.lower() for word in words if word.isalpha() and len(words) > 3]
     # most words with an accent are not English, but some in the middle of English are
     accented = target == "en" and (len(lower) > 2 or not part)
@@ -116,7 +117,7 @@ def untranslated(text: str, source: str, target: str, *, part: bool = False) -> 
         )
         prose = len(function) > sum(word[:1].isupper() for word in words) and len(function) > 1
         # in capitals, short words may be acronyms
-        long = [word for word in lower if len(word) > _LONGEST_ACRONYM or any(map(str.islower, letters))]
+        long = [word for word in lower if len(word) > _LONGEST_ACRONYM or not capitals]
         return prose or (bool(function) and len(content) > 0) or (len(long) > 4 and not title)
     if content:
         return bool(function) or ended or len(lower) > 4

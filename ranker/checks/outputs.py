@@ -31,7 +31,7 @@ _FINAL = r"[.!?…。！？।؟።:;”“„\"»«)\]'’]\s*$"
 _BRACKET = r"[.!?。！？।؟][\"”»」']?\s*([(（\[【][^()（）\[\]【】]{4,}[)）\]】])\s*$"
 _PARAGRAPH = r"\S\s*\n\s*\n\s*(\S[^\n]*)"
 _SENTENCE = r"[.!?。！？।](?:\W|$)"
-_END = r"[.!?…。！？।؟][\"”“»」)']?"
+_STOPS = ".!?…。！？।؟"
 _WORD = re.compile(r"[^\W\d_]+")
 _LONGEST_WORD = 8
 """Size of a source up to which "None" may be its translation."""
@@ -245,6 +245,11 @@ def repetition(texts: PairedTexts, least: float = 0.0) -> Failures:
     codes, offsets, vocabulary = texts.words[0], texts.words[1], [*texts.words[2]]
     text = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     shown: dict[int, str] = {}
+
+    @lru_cache(maxsize=1)
+    def lower(row: int) -> str:
+        return str(texts.every[row].as_py()).lower()
+
     for period in range(1, _LONGEST_PERIOD + 1):
         same = np.flatnonzero((codes[:-period] == codes[period:]) & (text[:-period] == text[period:]))
         starts = np.flatnonzero(np.diff(same, prepend=-2) != 1)
@@ -255,8 +260,8 @@ def repetition(texts: PairedTexts, least: float = 0.0) -> Failures:
             words = [vocabulary[code] for code in codes[start : start + period]]
             if not all(map(str.isdigit, words)):
                 row, times = int(text[start]), 1 + length // period
-                if times > 2 or not _taken_up(texts.every[row].as_py(), words):
-                    shown.setdefault(row, f"{' '.join(words)} ({times} times)")
+                if row not in shown and (times > 2 or not _taken_up(lower(row), words)):
+                    shown[row] = f"{' '.join(words)} ({times} times)"
     for row in np.flatnonzero(matches(texts.every, rf"\S{{{_SHORTEST_LOOP}}}")).tolist():
         looped = texts.every[row].as_py()
         loop = _LOOP.search(looped)
@@ -270,9 +275,9 @@ def repetition(texts: PairedTexts, least: float = 0.0) -> Failures:
 
 
 def _taken_up(text: str, words: list[str]) -> bool:
-    """True if a sentence of a text ends with the words, and the next one begins with them and goes on."""
+    """True if a sentence of a text in lower case ends with the words, and the next one begins with them and goes on."""
     said = r"\W*".join(map(re.escape, words))
-    return bool(re.search(rf"(?i){said}{_END}\s*{said}\s*[^\s.!?…。！？।؟]", text))
+    return bool(re.search(rf"{said}[{_STOPS}][\"”“»」)']?\s*{said}\s*[^\s{_STOPS}]", text))
 
 
 def _sizes(texts: pa.ChunkedArray) -> FloatArray:
