@@ -40,6 +40,7 @@ def estimate(value: float | np.floating, sample: FloatArray, level: float = LEVE
     """Return `value` with the percentile interval of its bootstrap `sample`, shape (resamples,), ignoring NaN."""
     known = sample[~np.isnan(sample)]
     if not len(known):
+        # one object, so that estimates without an interval can be equal
         return Estimate(float(value), math.nan, math.nan)
     tail = 50 * (1 - level)
     low, high = np.percentile(known, [tail, 100 - tail])
