@@ -24,7 +24,6 @@ from sklearn.isotonic import IsotonicRegression
 from bench.common import ROOT, drawn_sources, locate, run_main, say, table
 from ranker.arrays import FloatArray
 from ranker.corpora import catalogue
-from ranker.corpora.dataset import source_language_pairs
 from ranker.corpora.languages import LanguagePair
 from ranker.evaluation.systems.human_ranking import rank_systems
 from ranker.evaluation.systems.levels import Units
@@ -57,10 +56,10 @@ def groups_of(name: str, most: int, left_out: Path) -> list[Group]:
             (each.lp, one.system): one.score for each in rank_systems(dataset, resamples=2) for one in each.systems
         }
         if is_model:
-            pairs = source_language_pairs(dataset)
+            pairs = dataset.source_language_pairs
             among = np.array([name == "full-any" or lp.endswith("-en") for lp in pairs])
             dataset = dataset.select_sources(drawn_sources(dataset, among, most))
-        keys = zip(source_language_pairs(dataset)[dataset.candidate_source], dataset.candidates["system"], strict=True)
+        keys = zip(dataset.source_language_pairs[dataset.candidate_source], dataset.candidates["system"], strict=True)
         dataset = dataset.select_candidates(np.array([key in people for key in keys]))
         units = Units.of(dataset, "system")
         scores = sign_of(scorer) * units.score(scorer, scorer.statistics(dataset))

@@ -23,7 +23,7 @@ import numpy as np
 from bench.common import drawn_sources, locate, run_main, table
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora import catalogue
-from ranker.corpora.dataset import Dataset, concatenate, source_language_pairs
+from ranker.corpora.dataset import Dataset, concatenate_datasets
 from ranker.corpora.judgements import PREFERENCES, Judged, PreferencePairs, human_scores, judged
 from ranker.corpora.source_keys import UInt32Array, among, short_keys
 from ranker.evaluation.correlation.segment import source_spearman
@@ -89,7 +89,7 @@ def pairs_of(dataset: Dataset, human: FloatArray) -> PreferencePairs:
         margins = margin[first, second]
         weight.append(margins / max(margins.sum(), 1e-12) * len(margins) ** 0.5)
     pairs = PreferencePairs(*map(np.concatenate, (better, worse, weight)))
-    lp = source_language_pairs(dataset)[dataset.candidate_source[pairs.better]]
+    lp = dataset.source_language_pairs[dataset.candidate_source[pairs.better]]
     for each in set(lp):
         pairs.weight[lp == each] /= pairs.weight[lp == each].sum() * len(set(lp))
     return pairs
@@ -97,7 +97,7 @@ def pairs_of(dataset: Dataset, human: FloatArray) -> PreferencePairs:
 
 def together(people: list[Judged]) -> TrainingTable:
     """Put the pairs of corpora into one table, without features."""
-    context = concatenate([each.dataset.context for each in people])
+    context = concatenate_datasets([each.dataset.context for each in people])
     dataset = context.in_context(np.concatenate([each.dataset.context_rows for each in people]))
     starts = np.cumsum([0, *(len(each.dataset) for each in people)])
     pairs = [pairs_of(each.dataset, scores_of_people(each)) for each in people]
@@ -194,7 +194,7 @@ def compare(learnt: TrainingTable, corpus: Int64Array, people: list[Judged], riv
             fitted = learnt.take(rows).learn(columns[rows], C=PENALTY, loss="squared_hinge", signs=every.signs[used])
             scores[title][~rows] = columns[~rows] @ fitted.coef
     rho = {title: source_spearman(dataset, each, human) for title, each in scores.items()}
-    lp = source_language_pairs(dataset)
+    lp = dataset.source_language_pairs
     name = np.array(CORPORA)[corpus[dataset.candidate_offsets[:-1]]]
     into = np.char.endswith(lp.astype(str), "-en")
     sides = {"out of English": ~into, "into English": into}

@@ -20,7 +20,7 @@ import pandas as pd
 from bench.common import INTO_ENGLISH, locate, say
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora import catalogue
-from ranker.corpora.dataset import Dataset, concatenate
+from ranker.corpora.dataset import Dataset, concatenate_datasets
 from ranker.corpora.judgements import Judged, judged
 from ranker.corpora.schema import TEXT
 from ranker.corpora.selection import select_language_pairs, without_references
@@ -48,7 +48,7 @@ def _load(name: str, lp: tuple[str, ...]) -> Dataset:
 
 def load(corpora: tuple[str, ...], lp: tuple[str, ...]) -> Dataset:
     """Read corpora, those language pairs."""
-    return concatenate([_load(name, lp) for name in corpora])
+    return concatenate_datasets([_load(name, lp) for name in corpora])
 
 
 @functools.lru_cache(maxsize=6)

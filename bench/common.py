@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ranker.arrays import BoolArray, FloatArray
-from ranker.corpora.dataset import Dataset, source_language_pairs
+from ranker.corpora.dataset import Dataset
 from ranker.errors import MissingError, RankerError
 from ranker.evaluation.metrics.result import Cell
 from ranker.evaluation.resampling.bootstrap import Estimate
@@ -82,7 +82,7 @@ def drawn_sources(dataset: Dataset, among: BoolArray, most: int) -> BoolArray:
     """Draw at most `most` of the sources `among` from every language pair."""
     chosen, generator = np.zeros_like(among), np.random.default_rng(0)
     for lp in dataset.language_pairs:
-        chosen[generator.permutation(np.flatnonzero(among & (source_language_pairs(dataset) == lp)))[:most]] = True
+        chosen[generator.permutation(np.flatnonzero(among & (dataset.source_language_pairs == lp)))[:most]] = True
     return chosen
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from bench.common import INTO_ENGLISH, drawn_sources, locate, row, run_main, say, table
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora import catalogue
-from ranker.corpora.dataset import Dataset, concatenate, source_language_pairs
+from ranker.corpora.dataset import Dataset, concatenate_datasets
 from ranker.corpora.judgements import (
     PREFERENCES,
     Judged,
@@ -83,7 +83,7 @@ class Table:
 
     def tau(self, scores: FloatArray) -> float:
         """Return the mean over language pairs."""
-        names, codes = np.unique(source_language_pairs(self.dataset).astype(str), return_inverse=True)
+        names, codes = np.unique(self.dataset.source_language_pairs.astype(str), return_inverse=True)
         pairs = (
             preference_pairs(self.dataset)
             if self.kind == PREFERENCES
@@ -136,7 +136,7 @@ def read(name: str) -> Table:
 
 def joined(tables: Sequence[Table]) -> Table:
     """Put corpora of preferences one behind the other."""
-    dataset = concatenate([table.dataset for table in tables])
+    dataset = concatenate_datasets([table.dataset for table in tables])
     made = {name: np.concatenate([table.made[name] for table in tables]) for name in EXTRACTORS}
     return Table(dataset, PREFERENCES, made)
 

@@ -14,7 +14,6 @@ import numpy as np
 from bench.any_language import CORPORA, NONE_KNOWN, sample
 from bench.common import run_main, say, table
 from ranker.arrays import FloatArray
-from ranker.corpora.dataset import source_language_pairs
 from ranker.corpora.judgements import human_scores, resolve_kind
 from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.resampling.significance import bootstrap_interval
@@ -50,7 +49,7 @@ def main() -> None:
             title: source_spearman(dataset, make_metric(text).transform(dataset)[:, 0], human)
             for title, text in columns.items()
         }
-        lps = source_language_pairs(dataset)
+        lps = dataset.source_language_pairs
         for lp in dataset.language_pairs:
             part = {title: values[lps == lp] for title, values in rho.items()}
             rows.append([f"{name} {lp}", (lps == lp).sum(), *(f"{np.nanmean(each):.3f}" for each in part.values())])

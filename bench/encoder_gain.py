@@ -16,7 +16,7 @@ import numpy as np
 from bench.board import everything
 from bench.common import run_main, say, table
 from bench.with_less import evaluated
-from ranker.corpora.dataset import Dataset, concatenate
+from ranker.corpora.dataset import Dataset, concatenate_datasets
 from ranker.corpora.judgements import Judged, judged
 from ranker.corpora.source_keys import among
 from ranker.learning.encoder.files import find
@@ -68,7 +68,7 @@ def main() -> None:
         for title, parts in SETS.items()
     }
     every = FeatureSet(tuple({str(part): part for each in sets.values() for part in each.extractors}.values()))
-    learnt = concatenate([sample(name, *size) for name, size in LEARNT.items()])
+    learnt = concatenate_datasets([sample(name, *size) for name, size in LEARNT.items()])
     learnt = learnt.select_sources(~among(learnt, find(encoder.partition("=")[2]).training_sources))
     training = TrainingTable.of(Judged.of(learnt, "preferences"), "balanced")
     every, training = training.with_features(every)

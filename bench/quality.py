@@ -11,7 +11,7 @@ import argparse
 
 from bench.common import INTO_ENGLISH, PEERS, figure, locate, peer_scores, run_main
 from ranker.corpora import catalogue
-from ranker.corpora.dataset import Dataset, concatenate
+from ranker.corpora.dataset import Dataset, concatenate_datasets
 from ranker.corpora.judgements import judged
 from ranker.corpora.selection import select_language_pairs
 from ranker.evaluation.metrics.evaluation import evaluate
@@ -20,7 +20,9 @@ from ranker.ranking.ranker import Ranker
 
 def read(names: list[str]) -> Dataset:
     """Read what was judged of corpora, into English."""
-    dataset = select_language_pairs(concatenate([catalogue.load(locate(name)) for name in names]), [INTO_ENGLISH])
+    dataset = select_language_pairs(
+        concatenate_datasets([catalogue.load(locate(name)) for name in names]), [INTO_ENGLISH]
+    )
     return dataset.select_candidates(judged(dataset))
 
 

@@ -125,10 +125,10 @@ def _emptied(folder: Path) -> Path:
 def in_order_of(shards: Sequence[str], path: Path) -> str:
     """Write the sources of shards as one file, in their order, and return it."""
     from ranker.corpora import catalogue
-    from ranker.corpora.dataset import concatenate
+    from ranker.corpora.dataset import concatenate_datasets
     from ranker.corpora.formats.writing import write_dataset
 
-    write_dataset(concatenate([catalogue.load(name.replace(".*t", ".parquet")) for name in shards]), path)
+    write_dataset(concatenate_datasets([catalogue.load(name.replace(".*t", ".parquet")) for name in shards]), path)
     return str(path)
 
 

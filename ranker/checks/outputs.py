@@ -24,7 +24,7 @@ from ranker.checks.pairs import PairedTexts
 from ranker.checks.places import with_places
 from ranker.checks.texts import length_without, matches, tables, without_addresses
 from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows
-from ranker.corpora.dataset import Dataset, source_language_pairs, view
+from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.languages import LanguagePair, is_language, language_name
 
 _FINAL = r"[.!?…。！？।؟።:;”“„\"»«)\]'’]\s*$"
@@ -85,7 +85,7 @@ def failures(dataset: Dataset) -> Int64Array:
 def system_counts(dataset: Dataset) -> list[dict[str, Any]]:
     """Return counts for each system: all outputs, outputs that fail any check, and outputs that fail each check."""
     failed = failed_checks(dataset)
-    pairs, systems = source_language_pairs(dataset)[dataset.candidate_source], dataset.candidates["system"]
+    pairs, systems = dataset.source_language_pairs[dataset.candidate_source], dataset.candidates["system"]
     frame = pd.DataFrame({"lp": pairs, "system": systems, "outputs": 1, "failed": failures(dataset) > 0})
     for name in CHECKS:
         frame[name] = np.isin(np.arange(len(dataset)), failed["candidate"][failed["check"] == name])

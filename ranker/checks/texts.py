@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset, source_language_pairs, target_languages
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.sanity import arrow_text
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -72,7 +72,7 @@ class Texts:
         tables = dataset.candidates, dataset.sources, dataset.references
         self.own, self.sources, self.references = (pc.fill_null(arrow_text(table["text"]), "") for table in tables)
         self.source, self.slots = dataset.candidate_source, dataset.reference_offsets
-        self.languages, self.pairs = target_languages(dataset), source_language_pairs(dataset)
+        self.languages, self.pairs = dataset.target_languages, dataset.source_language_pairs
         self.outputs = ~dataset.is_reference
 
     def of_references(self, flags: BoolArray) -> BoolArray:

@@ -120,7 +120,19 @@ class Dataset:
     @functools.cached_property
     def language_pairs(self) -> list[LanguagePair]:
         """Language pairs of the sources, sorted; an unknown language pair is written as ``?``."""
-        return sorted(set(source_language_pairs(self)))
+        return sorted(set(self.source_language_pairs))
+
+    @functools.cached_property
+    def source_language_pairs(self) -> npt.NDArray[np.object_]:
+        """`LanguagePair` of each source, shape (sources,)."""
+        codes, named = pd.factorize(self.sources["lp"])
+        return np.array([*map(LanguagePair, named), UNKNOWN_PAIR], dtype=object)[codes]
+
+    @functools.cached_property
+    def target_languages(self) -> npt.NDArray[np.object_]:
+        """Target language of each source, without region, shape (sources,); empty text if unknown."""
+        codes = {pair: pair.target or "" for pair in self.language_pairs}
+        return np.array([codes[pair] for pair in self.source_language_pairs], dtype=object)
 
     @functools.cached_property
     def fingerprint(self) -> str:
@@ -288,23 +300,9 @@ def view(make: Callable[Concatenate[Dataset, P], T]) -> Callable[Concatenate[Dat
 
 
 @view
-def source_language_pairs(dataset: Dataset) -> npt.NDArray[np.object_]:
-    """`LanguagePair` of each source, shape (sources,)."""
-    codes, named = pd.factorize(dataset.sources["lp"])
-    return np.array([*map(LanguagePair, named), UNKNOWN_PAIR], dtype=object)[codes]
-
-
-@view
 def has_texts(dataset: Dataset) -> bool:
     """True unless the data set has preferences and none of its candidates has a text."""
     return not len(dataset.preferences) or bool((dataset.candidates["text"] != "").any())
-
-
-@view
-def target_languages(dataset: Dataset) -> npt.NDArray[np.object_]:
-    """Return the target language of each source, without region, shape (sources,); empty text if unknown."""
-    codes = {pair: pair.target or "" for pair in dataset.language_pairs}
-    return np.array([codes[pair] for pair in source_language_pairs(dataset)], dtype=object)
 
 
 def source_place(dataset: Dataset, source: int) -> str:
@@ -347,7 +345,7 @@ def _text_bytes(values: pd.Series) -> list[bytes]:
     ]
 
 
-def concatenate(datasets: Sequence[Dataset]) -> Dataset:
+def concatenate_datasets(datasets: Sequence[Dataset]) -> Dataset:
     """Concatenate data sets; sources of different data sets with the same (lp, seg_id) stay separate."""
     if len(datasets) == 1:
         return datasets[0]

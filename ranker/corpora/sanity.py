@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset, block_offsets, has_texts, source_language_pairs, source_place, view
+from ranker.corpora.dataset import Dataset, block_offsets, has_texts, source_place, view
 from ranker.corpora.judgements import PREFERENCES, kinds, mean_ratings, ratings_of
 from ranker.corpora.records import distinct_values
 from ranker.errors import counted
@@ -88,7 +88,7 @@ def outputs(dataset: Dataset) -> Outputs:
     """Return the system outputs of `dataset`, grouped by language pair and system."""
     candidates = dataset.candidates
     rows = np.flatnonzero(~candidates["is_reference"].to_numpy())
-    pairs, pair_names = pd.factorize(source_language_pairs(dataset))
+    pairs, pair_names = pd.factorize(dataset.source_language_pairs)
     systems, system_names = pd.factorize(candidates["system"])
     codes = pairs[dataset.candidate_source[rows]].astype(np.int64) * len(system_names) + systems[rows]
     present, group = np.unique(codes, return_inverse=True)
@@ -376,7 +376,7 @@ def of_two_language_pairs(dataset: Dataset) -> list[Note]:
         return []
     of_source = dataset.references["source"].to_numpy(np.int64)
     texts = _numbered(dataset.references["text"], dataset.sources["text"])
-    pairs = pd.factorize(source_language_pairs(dataset))[0]
+    pairs = pd.factorize(dataset.source_language_pairs)[0]
     frame = pd.DataFrame({"text": texts[1][of_source], "reference": texts[0], "pair": pairs[of_source]})
     filled = ~_truth(pc.equal(pc.utf8_trim_whitespace(arrow_text(dataset.references["text"])), ""))
     first = frame.groupby(["text", "reference"])["pair"].transform("first").to_numpy()
@@ -434,7 +434,7 @@ def nearly_identical_systems(dataset: Dataset) -> list[Note]:
 
 def few_sources(dataset: Dataset) -> list[Note]:
     """Find language pairs with too few sources for conclusions about systems or metrics."""
-    pairs, sizes = np.unique(source_language_pairs(dataset), return_counts=True)
+    pairs, sizes = np.unique(dataset.source_language_pairs, return_counts=True)
     few = np.flatnonzero(sizes < FEWEST_SOURCES)
     if not len(few):
         return []

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import Int64Array
-from ranker.corpora.dataset import Dataset, source_language_pairs, target_languages, view
+from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.languages import LanguagePair, is_language
 
 HAN, KANA, HANGUL = "zh", "ja", "ko"
@@ -76,7 +76,7 @@ def reference_scripts(dataset: Dataset) -> dict[LanguagePair, str | None]:
     table, source = dataset.references, dataset.references["source"].to_numpy()
     if not len(table):
         table, source = dataset.candidates, dataset.candidate_source[:_CANDIDATES_LOOKED_AT]
-    pairs = source_language_pairs(dataset)[source]
+    pairs = dataset.source_language_pairs[source]
     return {
         pair: language_of(table["text"].iloc[sampled(np.flatnonzero(pairs == pair))].tolist())
         for pair in dataset.language_pairs
@@ -86,10 +86,10 @@ def reference_scripts(dataset: Dataset) -> dict[LanguagePair, str | None]:
 @view
 def written_languages(dataset: Dataset) -> npt.NDArray[np.object_]:
     """Return the target language of each source, from the data or else identified by its script, shape (sources,)."""
-    named = target_languages(dataset)
+    named = dataset.target_languages
     unknown = {name for name in set(named) if not is_language(name)}
     if not unknown:
         return named
     scripts = reference_scripts(dataset)
-    pairs = zip(named, source_language_pairs(dataset), strict=True)
+    pairs = zip(named, dataset.source_language_pairs, strict=True)
     return np.array([(name in unknown and scripts[pair]) or name for name, pair in pairs], dtype=object)

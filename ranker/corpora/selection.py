@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ranker.arrays import Int64Array
-from ranker.corpora.dataset import Dataset, source_language_pairs
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.languages import is_locale, is_of_pair, language_pair, names_two_languages
 from ranker.corpora.schema import TEXT
 from ranker.errors import DataError, OptionError, nearest
@@ -29,7 +29,7 @@ def select_language_pairs(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
             listed = ", ".join(dataset.language_pairs)
             hint = nearest(pattern, dataset.language_pairs)
             raise DataError(f"no sources of language pair {pattern!r}{hint}; available: {listed}", file=dataset.name)
-        keep |= np.isin(source_language_pairs(dataset), matched)
+        keep |= np.isin(dataset.source_language_pairs, matched)
     return dataset.select_sources(keep)
 
 

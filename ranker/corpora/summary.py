@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ranker.corpora.dataset import Dataset, source_language_pairs
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.marked_errors import NO_ERROR, SIDES
 
 
 def summarise(dataset: Dataset) -> list[dict[str, Any]]:
     """Return one row per language pair, with numbers of sources, references, systems, candidates and judgements."""
     rows: list[dict[str, Any]] = []
-    lps = source_language_pairs(dataset)
+    lps = dataset.source_language_pairs
     rated = np.zeros(len(dataset), dtype=bool)
     rated[dataset.ratings["candidate"].to_numpy()] = True
     preference_source = dataset.candidate_source[dataset.preferences["first"].to_numpy()]
@@ -43,7 +43,7 @@ def summarise_errors(dataset: Dataset) -> list[dict[str, Any]]:
     """
     rows: list[dict[str, Any]] = []
     errors = dataset.errors
-    lps = source_language_pairs(dataset)[dataset.candidate_source[errors["candidate"].to_numpy()]]
+    lps = dataset.source_language_pairs[dataset.candidate_source[errors["candidate"].to_numpy()]]
     for lp in dataset.language_pairs:
         chosen = errors[lps == lp]
         marked = chosen[chosen["severity"] != NO_ERROR]

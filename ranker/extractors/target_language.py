@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ranker.arrays import BoolArray
-from ranker.corpora.dataset import Dataset, target_languages, view
+from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.languages import ENGLISH
 from ranker.extractors.base import Extractor
 from ranker.notation import write
@@ -43,8 +43,8 @@ def looks_english(dataset: Dataset, *, fewest: int = 0) -> bool:
 @view
 def in_english(dataset: Dataset) -> BoolArray:
     """Mask of the sources whose target language is known or detected to be English, shape (sources,)."""
-    unknown = target_languages(dataset) == ""
-    english = target_languages(dataset) == ENGLISH
+    unknown = dataset.target_languages == ""
+    english = dataset.target_languages == ENGLISH
     if unknown.any():
         english |= unknown & unknown_looks_english(dataset)
     return np.asarray(english, dtype=bool)
@@ -53,13 +53,13 @@ def in_english(dataset: Dataset) -> BoolArray:
 @view
 def unknown_looks_english(dataset: Dataset) -> bool:
     """True if the translations of sources whose target language is unknown look English."""
-    return looks_english(dataset.select_sources(target_languages(dataset) == ""), fewest=_ENOUGH_WORDS)
+    return looks_english(dataset.select_sources(dataset.target_languages == ""), fewest=_ENOUGH_WORDS)
 
 
 @view
 def other_language(dataset: Dataset, language: str = ENGLISH) -> str | None:
     """Return the target languages that are certainly not `language`, joined in one text, or None if there are none."""
-    known = set(target_languages(dataset).tolist())
+    known = set(dataset.target_languages.tolist())
     other_languages = sorted(known - {language, ""})
     if other_languages:
         return ", ".join(other_languages)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ranker import share
 from ranker.arrays import BoolArray
-from ranker.corpora.dataset import Dataset, target_languages
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import Judged
 from ranker.corpora.source_keys import among
 from ranker.errors import ModelError, counted, nearest
@@ -63,7 +63,7 @@ def default_model(dataset: Dataset) -> str:
     if not len(dataset.references):
         comparable = np.diff(dataset.candidate_offsets) >= COMPARABLE
         return ANY if other_language(dataset) and comparable.any() else UNREFERENCED
-    targets = {*target_languages(dataset)}
+    targets = {*dataset.target_languages}
     if targets - {"en", ""}:
         return ANY
     return ENGLISH if "" not in targets or looks_english(dataset) else ANY
@@ -95,7 +95,7 @@ def standard_features(people: Judged) -> tuple[FeatureSet, tuple[str, ...]]:
 
 def _standard_set(outputs: Dataset) -> tuple[str, list[str]]:
     """Return the name of the standard feature set for the references and languages of `outputs`, and why."""
-    others = sorted({*target_languages(outputs)} - {"en", ""})
+    others = sorted({*outputs.target_languages} - {"en", ""})
     reasons = [f"translations into {', '.join(map(repr, others))}"] if others else []
     if not len(outputs.references):
         if not others and other_language(outputs):

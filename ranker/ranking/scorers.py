@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranker.arrays import BoolArray, FloatArray
-from ranker.corpora.dataset import Dataset, source_language_pairs, source_place, view
+from ranker.corpora.dataset import Dataset, source_place, view
 from ranker.corpora.own_references import scored_apart
 from ranker.errors import DataError, OptionError
 from ranker.extractors.base import Metric, checked, fitted_on, join_notes, mean_score, unfitted
@@ -356,7 +356,7 @@ def sacrebleu_part(scorer: Scorer, dataset: Dataset, levels: Sequence[str]) -> s
 def _of_one_segment(dataset: Dataset, *, documents: bool) -> set[bool]:
     """Return {True} if every system (or document) has one segment, {False} if none has, otherwise {True, False}."""
     columns = {
-        "lp": source_language_pairs(dataset),
+        "lp": dataset.source_language_pairs,
         "doc": dataset.sources["doc"].to_numpy(object) if documents else "",
     }
     units = pd.DataFrame(columns).iloc[dataset.candidate_source].assign(system=dataset.candidates["system"].to_numpy())

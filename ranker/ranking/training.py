@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array, rounded
-from ranker.corpora.dataset import Dataset, source_language_pairs, target_languages
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, Judged, PreferencePairs, balanced, preference_pairs
 from ranker.corpora.languages import ENGLISH
 from ranker.corpora.source_keys import same_source
@@ -178,7 +178,7 @@ class TrainingTable:
         """Return the table with the same total weight for each language pair, if `counting` is ``balanced``."""
         if self.counting != "balanced" or self.pairs is None:
             return self
-        language_pair = source_language_pairs(self.dataset)[self.group[self.pairs.better]]
+        language_pair = self.dataset.source_language_pairs[self.group[self.pairs.better]]
         return replace(self, pairs=balanced(self.pairs, language_pair))
 
     def learn(
@@ -264,7 +264,7 @@ def learn_weights(
 
     If a `parent` is given, the new weights stay near the parent's weights.
     """
-    languages = "+".join(sorted(set(target_languages(table.dataset)) - {""})) or None
+    languages = "+".join(sorted(set(table.dataset.target_languages) - {""})) or None
     sets = parent.weight_sets if parent else WeightSets.of(features, by_language=languages == ENGLISH)
     base = parent.name if parent else None
     C, chosen_by, gain, note = settings.C, SEARCHED if settings.C == AUTO else GIVEN, None, None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ranker.corpora.dataset import Dataset, source_language_pairs
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.languages import is_language, language_name
 from ranker.corpora.scripts import HAN, HANGUL, KANA, reference_scripts
 from ranker.text.tokens import Tokenizer, language_tokenizers
@@ -29,7 +29,7 @@ def tokenizer_note(dataset: Dataset, tokenizer: Tokenizer, asian: Tokenizer | No
     for pair, language in reference_scripts(dataset).items() if len(dataset.references) else ():
         if language is None:
             continue
-        first = int(np.argmax(source_language_pairs(dataset) == pair))
+        first = int(np.argmax(dataset.source_language_pairs == pair))
         used = names[source_language[first]] if tokenizer == "auto" else tokenizer
         of_pair = f" of {pair}" if pair.known else ""
         if used in _JOINING.get(language, _JOINING_OTHERS):

@@ -10,7 +10,7 @@ import pytest
 
 from ranker import share
 from ranker.corpora import catalogue
-from ranker.corpora.dataset import concatenate
+from ranker.corpora.dataset import concatenate_datasets
 from ranker.corpora.downloads import transfer
 from ranker.corpora.downloads.archives import is_archive
 from ranker.files import safe_join
@@ -116,6 +116,6 @@ def test_the_folder_for_corpora_is_the_users_unless_another_is_set(corpora, monk
 def test_several_corpora_become_one(corpora):
     Path("x.jsonl").write_text(LINE)
     shutil.copy("x.jsonl", "y.jsonl")
-    joined = concatenate([catalogue.load("x.jsonl"), catalogue.load("y.jsonl")])
+    joined = concatenate_datasets([catalogue.load("x.jsonl"), catalogue.load("y.jsonl")])
     assert joined.name == "+".join(catalogue.load(name).name for name in ("x.jsonl", "y.jsonl"))
     assert joined.candidates["text"].tolist() == ["a", "b"] * 2

@@ -13,14 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from ranker.corpora import catalogue
-from ranker.corpora.dataset import (
-    Dataset,
-    block_offsets,
-    concatenate,
-    source_language_pairs,
-    source_place,
-    target_languages,
-)
+from ranker.corpora.dataset import Dataset, block_offsets, concatenate_datasets, source_place
 from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import SCHEMA, table
@@ -99,8 +92,8 @@ def test_offsets_bound_blocks_of_any_size(sizes):
 def test_language_pairs():
     dataset = small()
     assert dataset.language_pairs == ["?", "de-en", "fr-en_GB"]
-    assert source_language_pairs(dataset).tolist() == ["de-en", "de-en", "fr-en_GB", "?"]
-    assert target_languages(dataset).tolist() == ["en", "en", "en", ""]
+    assert dataset.source_language_pairs.tolist() == ["de-en", "de-en", "fr-en_GB", "?"]
+    assert dataset.target_languages.tolist() == ["en", "en", "en", ""]
 
 
 @pytest.mark.parametrize(
@@ -155,7 +148,7 @@ def test_selecting_candidates_keeps_their_judgements_and_every_source(keep):
 
 def test_data_sets_are_put_one_behind_the_other():
     first, second = small("one"), small("two").select_sources([True, False, True, True])
-    joined = concatenate([first, second])
+    joined = concatenate_datasets([first, second])
     assert joined.name == "one+two"
     size = len(first.sources)
     head, tail = (joined.select_sources(np.arange(len(joined.sources)) // size == half) for half in (0, 1))
@@ -163,7 +156,7 @@ def test_data_sets_are_put_one_behind_the_other():
     assert content(tail) == content(second)
     # the first source of both is (de-en, x), and remains two sources
     assert joined.sources["seg_id"].tolist().count("x") == 2
-    assert concatenate([first]) is first
+    assert concatenate_datasets([first]) is first
 
 
 def test_references_become_candidates_behind_the_others():

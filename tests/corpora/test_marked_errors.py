@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranker import from_frame, from_records
-from ranker.corpora.dataset import Dataset, concatenate
+from ranker.corpora.dataset import Dataset, concatenate_datasets
 from ranker.corpora.formats.mqm import weights_of
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.formats.shards import Shards
@@ -118,7 +118,7 @@ def test_selections_keep_them() -> None:
     assert rows(dataset.in_context([False, True, True, True])) == later
     assert rows(dataset.select_candidates([True, False, True, True])) == [[row[0] - 1, *row[1:]] for row in ROWS[5:]]
     assert rows(dataset.select_sources([True, False, False])) == ROWS[:5]
-    both = concatenate([dataset, from_records(RECORDS[:2])])
+    both = concatenate_datasets([dataset, from_records(RECORDS[:2])])
     assert rows(both) == [*ROWS, *([row[0] + 4, *row[1:]] for row in ROWS[:5])]
     first = with_references_as_candidates(dataset)
     assert first.candidates["text"].iloc[first.errors["candidate"]].tolist() == [TEXT] * 5 + ["fore"] * 2

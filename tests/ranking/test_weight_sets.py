@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ranker import Ranker
-from ranker.corpora.dataset import concatenate
+from ranker.corpora.dataset import concatenate_datasets
 from ranker.corpora.judgements import judged
 from ranker.errors import DataError
 from ranker.extractors.consensus.features import Consensus
@@ -74,7 +74,7 @@ def test_every_set_is_the_ranker_of_what_is_left(trained):
 
 def test_each_source_is_scored_by_what_there_is_of_it(trained):
     parts = [corpus(120), corpus(3, candidates=2), corpus(2, references=0), corpus(4, candidates=1)]
-    mixed = concatenate(parts)
+    mixed = concatenate_datasets(parts)
     scores = trained.candidate_scores(mixed)
     matrix = trained.feature_set.transform(mixed, partial=True)
     standardised = (matrix - trained.mean) / trained.scale
@@ -115,7 +115,7 @@ def test_too_few_candidates_for_anything(trained):
     two = corpus(3, candidates=2)
     with pytest.raises(DataError, match="no source has 3 candidates to compare, and the model has no"):
         alone.candidate_scores(two)
-    mixed = concatenate([corpus(5), two])
+    mixed = concatenate_datasets([corpus(5), two])
     assert (alone.candidate_scores(mixed)[20:] == 0).all()
     assert alone.rank(mixed)["tied"].iloc[-2:].all()
     assert alone.note(mixed) == "3 of 8 sources with fewer than 3 candidates; their candidates tie"
@@ -157,7 +157,7 @@ def test_only_what_compares_candidates_is_computed_for_those_that_are_not_select
 
 
 def test_sources_without_a_selected_candidate_need_no_reference():
-    data = concatenate([corpus(5), corpus(1, references=0, candidates=2)])
+    data = concatenate_datasets([corpus(5), corpus(1, references=0, candidates=2)])
     ranker = Ranker("chrf", C=0.1).fit(corpus(30))
     rows = data.candidate_source < 5
     np.testing.assert_array_equal(ranker.candidate_scores(data.in_context(rows)), ranker.candidate_scores(corpus(5)))
@@ -168,7 +168,7 @@ def test_sources_without_a_selected_candidate_need_no_reference():
 def test_sources_with_few_candidates_teach_no_consensus():
     """Their columns tell nothing apart, and change neither mean nor direction of the others."""
     data = corpus(40)
-    mixed = concatenate([data, corpus(10, candidates=2)])
+    mixed = concatenate_datasets([data, corpus(10, candidates=2)])
     left, right = (Ranker("chrf,consensus", C=0.1).fit(each) for each in (data, mixed))
     np.testing.assert_allclose(left.mean[1:], right.mean[1:], atol=1e-3)
 
@@ -184,7 +184,7 @@ def test_english_only_features_are_left_out_in_other_languages():
     columns = ranker.feature_set.columns_of([False, True, False])
     assert not ranker.contributions(german)[:, columns].any()
     assert ranker.contributions(data)[:, columns].any()
-    mixed = concatenate([data, german])
+    mixed = concatenate_datasets([data, german])
     english = np.arange(len(mixed)) < len(data)
     np.testing.assert_allclose(ranker.candidate_scores(mixed)[english], ranker.candidate_scores(data), atol=1e-12)
     np.testing.assert_allclose(ranker.contributions(mixed)[~english][:, columns], 0)

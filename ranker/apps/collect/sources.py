@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ranker.arrays import BoolArray, FloatArray
-from ranker.corpora.dataset import Dataset, source_language_pairs
+from ranker.corpora.dataset import Dataset
 from ranker.ranking.scorers import Scorer, candidate_scores, systems_scorer
 
 
@@ -20,7 +20,7 @@ def informative_sources(dataset: Dataset, scorer: Scorer, number: int) -> BoolAr
     """Return a mask of each language pair's most informative sources, at most `number` per pair."""
     value, pairs = (
         source_values(dataset, candidate_scores(systems_scorer(scorer), dataset)),
-        source_language_pairs(dataset),
+        dataset.source_language_pairs,
     )
     chosen = np.zeros(len(value), dtype=bool)
     for lp in dataset.language_pairs:
@@ -32,7 +32,7 @@ def informative_sources(dataset: Dataset, scorer: Scorer, number: int) -> BoolAr
 def source_values(dataset: Dataset, scores: FloatArray) -> FloatArray:
     """Return the value of judging each source, higher is better, from the metric scores of the candidates."""
     source, sources = dataset.candidate_source, len(dataset.sources)
-    pairs = source_language_pairs(dataset)[source]
+    pairs = dataset.source_language_pairs[source]
     system = pd.factorize(pd.MultiIndex.from_arrays([pairs, dataset.candidates["system"].to_numpy(object)]))[0]
     sizes = np.maximum(np.bincount(source, minlength=sources), 1)
     apart = scores - (np.bincount(source, scores, sources) / sizes)[source]

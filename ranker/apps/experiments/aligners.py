@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ranker.apps.experiments.tables import Table
-from ranker.corpora.dataset import Dataset, source_language_pairs
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.pharaoh import Alignments
 from ranker.corpora.schema import TEXT
 from ranker.corpora.scripts import HANGUL, language_of, reference_scripts, sampled
@@ -97,7 +97,7 @@ class Aligners:
 
 def with_spaces(dataset: Dataset) -> Dataset:
     """Return `dataset` with spaces between the characters of scripts without spaces; other text is unchanged."""
-    pair, scripts = source_language_pairs(dataset), reference_scripts(dataset)
+    pair, scripts = dataset.source_language_pairs, reference_scripts(dataset)
     changed = {}
     for name in ("sources", "references", "candidates"):
         table = getattr(dataset, name)

@@ -15,7 +15,7 @@ from ranker.apps.experiments.published import published_table
 from ranker.apps.experiments.settings import Settings
 from ranker.apps.experiments.tables import Plan, Table, TableTask
 from ranker.arrays import FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset, source_language_pairs
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import (
     PREFERENCES,
     human_scores,
@@ -175,7 +175,7 @@ def judged_language_pairs(dataset: Dataset, settings: Settings) -> list[JudgedPa
     seen[dataset.candidate_source[judged(dataset, kind) & outputs]] = True
     judged_pairs = []
     for lp in dataset.language_pairs:
-        chosen = seen & (source_language_pairs(dataset) == lp)
+        chosen = seen & (dataset.source_language_pairs == lp)
         rows = outputs & chosen[dataset.candidate_source]
         judged_outputs = dataset.select_candidates(rows).select_sources(chosen)
         pairs = {"primary": preference_pairs(judged_outputs)} if kind == PREFERENCES else {}

@@ -12,7 +12,7 @@ from scipy import stats
 from ranker.apps.experiments.settings import Settings
 from ranker.apps.experiments.tables import Plan, Table, TableTask
 from ranker.arrays import FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset, source_language_pairs, view
+from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.judgements import PREFERENCES, Judged, PreferencePairs, preference_pairs
 from ranker.evaluation.correlation.pair_counts import tau
 from ranker.evaluation.correlation.segment import tau_counts
@@ -82,7 +82,7 @@ def plan(dataset: Dataset, settings: Settings) -> Plan:
     """Plan the paper's tables for this data, each as a separate task."""
     outputs = Judged.of(dataset, PREFERENCES).dataset
     outputs = outputs.select_sources(np.diff(outputs.candidate_offsets) > 0)
-    number = np.unique(source_language_pairs(outputs).astype(str), return_inverse=True)[1]
+    number = np.unique(outputs.source_language_pairs.astype(str), return_inverse=True)[1]
     corpus = _Corpus(outputs, preference_pairs(outputs), number[outputs.candidate_source], settings)
     tasks = [_comparison(corpus)]
     if settings.sweeps:

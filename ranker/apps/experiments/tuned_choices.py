@@ -23,7 +23,7 @@ from ranker.apps.tuning.mert import MertSearch, optimise
 from ranker.apps.tuning.nbest_features import FeatureOptions, from_dataset
 from ranker.apps.tuning.weights import weight_space
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset, source_language_pairs, view
+from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.formats.nbest import NBestList
 from ranker.corpora.formats.pharaoh import attach_all
 from ranker.errors import DataError
@@ -168,7 +168,7 @@ def language_pair_parts(dataset: Dataset, settings: Settings) -> list[LanguagePa
     first = split(complete, settings.seed)
     parts = []
     for name in complete.language_pairs:
-        of_pair = source_language_pairs(complete) == name
+        of_pair = complete.source_language_pairs == name
         if first[of_pair].all() or not first[of_pair].any():
             raise DataError(
                 f"language pair {name}: too few documents for a tuning part and a test part; use more documents",
@@ -197,7 +197,7 @@ def _lm_text(corpus: Dataset | None, name: str) -> list[str]:
         return []
     target = name.partition("-")[2]
     keep = np.array(
-        [language_pair.partition("-")[2] == target for language_pair in source_language_pairs(corpus)], dtype=bool
+        [language_pair.partition("-")[2] == target for language_pair in corpus.source_language_pairs], dtype=bool
     )
     texts: list[str] = corpus.references["text"][keep[corpus.references["source"].to_numpy()]].tolist()
     return texts

@@ -19,7 +19,7 @@ from ranker.apps.experiments.published import published_table
 from ranker.apps.experiments.settings import Settings
 from ranker.apps.experiments.tables import Plan, Table, TableTask
 from ranker.arrays import BoolArray, FloatArray
-from ranker.corpora.dataset import Dataset, source_language_pairs
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, Judged, human_scores, resolve_kind
 from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.source_keys import same_source
@@ -376,7 +376,7 @@ def _document_correlations(dataset: Dataset, scores: FloatArray, human: FloatArr
     source = dataset.candidate_source
     frame = pd.DataFrame(
         {
-            "lp": source_language_pairs(dataset)[source],
+            "lp": dataset.source_language_pairs[source],
             "doc": dataset.sources["doc"].to_numpy(object)[source],
             "system": dataset.candidates["system"].to_numpy(object),
             "score": scores,

@@ -16,7 +16,7 @@ import pyarrow as pa
 from ranker.apps.scaling.parts import ShardResult
 from ranker.arrays import BoolArray, FloatArray
 from ranker.checks.faults import fault_note, faults, without_votes
-from ranker.corpora.dataset import Dataset, concatenate, source_place, target_languages
+from ranker.corpora.dataset import Dataset, concatenate_datasets, source_place
 from ranker.corpora.formats.shards import Shards
 from ranker.corpora.languages import UNKNOWN_PAIR
 from ranker.corpora.own_references import without_only_references
@@ -95,7 +95,7 @@ class NamedScorers:
     def prepared(self, part: Dataset) -> tuple[Dataset, str | None]:
         """Return a shard ready for scoring, and a note; refuse a source without a language if the model needs one."""
         part, about = without_only_references(part if self.references else without_references(part))
-        unknown = np.flatnonzero(target_languages(part) == "")
+        unknown = np.flatnonzero(part.target_languages == "")
         for scorer in self.scorers() if len(unknown) else ():
             by_language = isinstance(scorer, RankerScorer) and scorer.ranker.weight_sets.by_language
             if by_language and scorer.feature_set.needs.language:
@@ -209,7 +209,7 @@ def judged_candidates(named: NamedScorers, shards: Shards, parts: Sequence[Shard
         judged = without_references(whole.select_candidates(candidates))
         sources, outputs = (table.assign(text=_no_texts(table)) for table in (judged.sources, judged.candidates))
         datasets.append(dataclasses.replace(judged, sources=sources, candidates=outputs))
-    return dataclasses.replace(concatenate(datasets), name=shards.name), np.concatenate(scores)
+    return dataclasses.replace(concatenate_datasets(datasets), name=shards.name), np.concatenate(scores)
 
 
 def _no_texts(table: pd.DataFrame) -> Any:

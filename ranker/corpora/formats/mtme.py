@@ -28,7 +28,7 @@ import numpy as np
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.column_names import lower_is_better
-from ranker.corpora.dataset import Dataset, concatenate, source_language_pairs
+from ranker.corpora.dataset import Dataset, concatenate_datasets
 from ranker.corpora.formats.mtme_scores import parse_scores
 from ranker.corpora.records import build_dataset, shown, side_by_side
 from ranker.errors import DataError, counted, log_note, nearest
@@ -60,7 +60,7 @@ def read_mtme(folder: str | Path, *, name: str | None = None) -> Dataset:
     left_out = sum(named["level"] != "seg" for pair in available for _, named in _score_files(root, pair))
     if left_out:
         log_note(f"ignored {counted(left_out, 'file')} of human scores that are not at segment level", file)
-    return replace(concatenate(tests), name=name)
+    return replace(concatenate_datasets(tests), name=name)
 
 
 def has_published_scores(folder: str | Path) -> bool:
@@ -77,7 +77,7 @@ def published_scores(
     such as ``COMET-refA`` or ``CometKiwi-src``, NaN for candidates without a score; and the metrics that are left out,
     because they lack scores for a language pair or for a judged candidate.
     """
-    root, pairs = Path(folder), source_language_pairs(dataset)
+    root, pairs = Path(folder), dataset.source_language_pairs
     names = dataset.references["name"].to_numpy(object)
     named = dataset.references["source"].to_numpy(np.int64)[names == reference]
     lacking = np.flatnonzero(~np.isin(np.arange(len(dataset.sources)), named))

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset, source_language_pairs, source_place
+from ranker.corpora.dataset import Dataset, source_place
 from ranker.corpora.formats.json_lines import RecordReader, json_values
 from ranker.corpora.formats.mtme_scores import parse_score, parse_scores
 from ranker.corpora.formats.tables import Columns, Delimiter, parse_table, table_rows
@@ -188,7 +188,7 @@ class SegmentScores:
         """Return each row's source as an index into the data set, -1 for unknown segments."""
         if self.rows[0].seg_id is None:
             return self._counted(dataset, system, wanted)
-        pairs, ids = source_language_pairs(dataset), dataset.sources["seg_id"].to_numpy(object)
+        pairs, ids = dataset.source_language_pairs, dataset.sources["seg_id"].to_numpy(object)
         by_id: dict[str, list[int]] = {}
         for place, seg_id in enumerate(ids):
             by_id.setdefault(seg_id, []).append(place)
@@ -225,7 +225,7 @@ class SegmentScores:
         groups: dict[tuple[str, str | None], list[int]] = {}
         for at, (row_system, row) in enumerate(zip(system, self.rows, strict=True)):
             groups.setdefault((row_system, row.lp), []).append(at)
-        pairs = source_language_pairs(dataset)
+        pairs = dataset.source_language_pairs
         every = np.ones(len(pairs), dtype=bool)
         for (name, lp), rows in groups.items():
             parts = (

@@ -16,7 +16,7 @@ from typing import Annotated
 
 import msgspec
 
-from ranker.corpora.dataset import Dataset, concatenate
+from ranker.corpora.dataset import Dataset, concatenate_datasets
 from ranker.corpora.formats.preference_pairs import companion
 from ranker.corpora.formats.reading import read_dataset
 from ranker.errors import DataError, counted
@@ -93,7 +93,7 @@ class Shards:
 
     def load(self) -> Dataset:
         """Read all shards into memory as one data set."""
-        together = concatenate([self.read(number) for number in range(len(self))])
+        together = concatenate_datasets([self.read(number) for number in range(len(self))])
         return dataclasses.replace(together, name=self.name)
 
 

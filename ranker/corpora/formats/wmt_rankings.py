@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ranker.corpora.dataset import Dataset, source_language_pairs, source_place
+from ranker.corpora.dataset import Dataset, source_place
 from ranker.corpora.formats.tables import table_rows
 from ranker.corpora.languages import UNKNOWN_PAIR, language_code
 from ranker.corpora.records import first_repeated, shown
@@ -174,7 +174,7 @@ class _Places:
         self.contents: dict[int, str] = {}
         self.by_source: dict[int, dict[str, int]] = {}
         self.keys: dict[tuple[str, str], int] = {}
-        pairs, ids = source_language_pairs(dataset), dataset.sources["seg_id"].tolist()
+        pairs, ids = dataset.source_language_pairs, dataset.sources["seg_id"].tolist()
         for source, key in enumerate(zip(pairs, ids, strict=True)):
             self.keys[key] = source
         self.counted: dict[str, np.ndarray] = {}

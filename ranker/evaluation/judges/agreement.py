@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset, source_language_pairs
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, PREFERENCES, resolve_kind
 from ranker.errors import DataError
 from ranker.evaluation.judges.coefficients import (
@@ -96,7 +96,7 @@ def judges_agreement(
         raise DataError(f"found no candidates with {kind} judgements by two judges, expected some", file=dataset.name)
     agreements = []
     for lp in (*dataset.language_pairs, "all"):
-        chosen = np.ones(len(dataset.sources), dtype=bool) if lp == "all" else source_language_pairs(dataset) == lp
+        chosen = np.ones(len(dataset.sources), dtype=bool) if lp == "all" else dataset.source_language_pairs == lp
         pair_votes = votes.of_sources(chosen)
         if len(pair_votes.several().judge) and not (lp == "all" and len(dataset.language_pairs) == 1):
             agreements.append(_agreement(lp, pair_votes, orders.of_sources(chosen), resamples, seed))

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from ranker.arrays import FloatArray, Int64Array, offsets_of, pairs_in_blocks, take_rows
-from ranker.corpora.dataset import Dataset, source_language_pairs
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.marked_errors import NO_ERROR, SIDES
 from ranker.corpora.severity_weights import WEIGHTS
 from ranker.errors import DataError
@@ -70,7 +70,7 @@ def marks_agreement(dataset: Dataset, *, resamples: int = 1000, seed: int = 0) -
     if not len(marks.first):
         raise DataError("found no output in which two raters marked errors, expected at least one", file=dataset.name)
     names = dataset.language_pairs
-    lps = source_language_pairs(dataset)[marks.source[marks.first]]
+    lps = dataset.source_language_pairs[marks.source[marks.first]]
     chosen = {lp: lps == lp for lp in names} | ({"all": np.ones(len(lps), dtype=bool)} if len(names) > 1 else {})
     return tuple(marks.agreement(lp, pairs, resamples, seed) for lp, pairs in chosen.items() if pairs.any())
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array, offsets_of
-from ranker.corpora.dataset import Dataset, source_language_pairs
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PreferencePairs
 from ranker.corpora.languages import LanguagePair
 from ranker.evaluation.choices import LEVELS, Level
@@ -147,8 +147,8 @@ def by_language_pair(
     documents = dataset.sources["doc"]
     systems = dataset.candidates["system"].to_numpy(object)
     parts = []
-    for lp in sorted(set(source_language_pairs(dataset)[judged])):
-        chosen = judged & (source_language_pairs(dataset) == lp)
+    for lp in sorted(set(dataset.source_language_pairs[judged])):
+        chosen = judged & (dataset.source_language_pairs == lp)
         code = np.cumsum(chosen) - 1
         rows = np.flatnonzero(chosen[dataset.candidate_source])
         place = np.full(len(dataset), -1, dtype=np.int64)

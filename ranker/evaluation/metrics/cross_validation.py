@@ -20,7 +20,6 @@ import pandas as pd
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.catalogue.candidate_rows import Candidates
-from ranker.corpora.dataset import source_language_pairs
 from ranker.corpora.judgements import Judged
 from ranker.corpora.source_keys import same_source
 from ranker.errors import DataError, ModelError, OptionError, RankerError, counted, log_note
@@ -212,7 +211,7 @@ def fold_of_sources(table: TrainingTable, folds: int, seed: int) -> Int64Array:
 
     Sources with the same text are in one fold.
     """
-    codes = np.unique(source_language_pairs(table.dataset).astype(str), return_inverse=True)[1].reshape(-1)
+    codes = np.unique(table.dataset.source_language_pairs.astype(str), return_inverse=True)[1].reshape(-1)
     usable = np.isin(np.arange(len(codes)), table.sources)
     return stratified_folds(np.where(usable, codes, len(codes) + codes), folds, seed, same_source(table.dataset))
 

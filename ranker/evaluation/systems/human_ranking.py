@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset, source_language_pairs
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, resolve_kind
 from ranker.corpora.languages import LanguagePair
 from ranker.errors import OptionError, log_note
@@ -67,7 +67,7 @@ def rank_systems(
     rankings = []
     systems = dataset.candidates["system"].to_numpy(object)
     for lp in dataset.language_pairs:
-        inside = source_language_pairs(dataset) == lp
+        inside = dataset.source_language_pairs == lp
         generator = stream(seed, lp, chosen)
         if kind == PREFERENCES:
             first, second, outcome = comparisons(dataset, inside)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset, source_language_pairs, source_place
+from ranker.corpora.dataset import Dataset, source_place
 from ranker.corpora.languages import LanguagePair
 from ranker.errors import DataError, counted
 from ranker.evaluation.choices import Level
@@ -29,7 +29,7 @@ class Units:
     def of(cls, dataset: Dataset, level: Level) -> Units:
         """Group the outputs of `dataset` into units of `level`."""
         source = dataset.candidate_source
-        pairs = source_language_pairs(dataset)
+        pairs = dataset.source_language_pairs
         systems = dataset.candidates["system"].to_numpy(object)
         if level == "segment":
             keys = pd.DataFrame(
@@ -90,7 +90,7 @@ def documents(dataset: Dataset) -> tuple[Int64Array, npt.NDArray[np.object_]]:
             "systems"
         )
     code, table = pd.factorize(
-        pd.MultiIndex.from_arrays([source_language_pairs(dataset), doc.to_numpy(object)]), sort=False
+        pd.MultiIndex.from_arrays([dataset.source_language_pairs, doc.to_numpy(object)]), sort=False
     )
     return code.astype(np.int64), np.asarray(table.get_level_values(1), dtype=object)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ranker import share
-from ranker.corpora.dataset import Dataset, source_language_pairs
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.languages import ENGLISH
 from ranker.corpora.scripts import written_languages
 from ranker.evaluation.resampling.bootstrap import Estimate
@@ -70,6 +70,6 @@ def agreement_curve(scorer: Scorer, target: str) -> AgreementCurve | None:
 
 def target_of(dataset: Dataset, lp: str) -> str:
     """Target language of a language pair: from its name, else detected by script or words, else ""."""
-    source = int(np.argmax(source_language_pairs(dataset) == lp))
+    source = int(np.argmax(dataset.source_language_pairs == lp))
     named = str(written_languages(dataset)[source]).partition("_")[0]
     return named or (ENGLISH if in_english(dataset)[source] else "")

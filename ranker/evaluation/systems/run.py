@@ -14,7 +14,7 @@ import pandas as pd
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows
-from ranker.corpora.dataset import Dataset, source_language_pairs, source_place
+from ranker.corpora.dataset import Dataset, source_place
 from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, rating_names, resolve_kind
 from ranker.corpora.languages import LanguagePair
 from ranker.corpora.own_references import check_texts, without_only_references
@@ -161,7 +161,7 @@ def compare_systems(
     # the rows of statistics that are known are those of the data set as it is
     dataset, left_out = without_only_references(dataset) if statistics is None else (dataset, None)
     tables = [
-        _SystemTable(dataset, lp) for lp in dict.fromkeys(source_language_pairs(dataset)[dataset.candidate_source])
+        _SystemTable(dataset, lp) for lp in dict.fromkeys(dataset.source_language_pairs[dataset.candidate_source])
     ]
     units = documents(dataset)[0] if level == "document" else None
     tables, alone = _comparable(tables, units)
@@ -241,7 +241,7 @@ class _SystemTable:
     def __init__(self, dataset: Dataset, lp: LanguagePair) -> None:
         self.lp, self.target = lp, target_of(dataset, lp)
         self.where = lp.of(dataset.name)
-        rows = np.flatnonzero(source_language_pairs(dataset)[dataset.candidate_source] == lp)
+        rows = np.flatnonzero(dataset.source_language_pairs[dataset.candidate_source] == lp)
         source, sources = pd.factorize(dataset.candidate_source[rows])
         row_systems = dataset.candidates["system"].to_numpy(object)[rows].astype(str)
         names, system = np.unique(row_systems, return_inverse=True)
@@ -414,7 +414,7 @@ def _by_preferences(dataset: Dataset, baseline: str | None, settings: SystemsSet
         what = "preferences are compared by the bootstrap over sources only"
         raise OptionError(f"{what}: leave out test, parity and level, or give a metric")
     resolve_kind(dataset, PREFERENCES)
-    systems, pairs = dataset.candidates["system"].to_numpy(object), source_language_pairs(dataset)
+    systems, pairs = dataset.candidates["system"].to_numpy(object), dataset.source_language_pairs
     compared, alone = [], []
     for lp in dict.fromkeys(pairs[dataset.candidate_source]):
         first, second, outcome = comparisons(dataset, pairs == lp)

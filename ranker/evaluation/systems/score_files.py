@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ranker.arrays import FloatArray
-from ranker.corpora.dataset import Dataset, source_language_pairs
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.mtme_scores import SUFFIXES, format_scores, stem
 from ranker.corpora.records import first_repeated
 from ranker.errors import DataError, OptionError
@@ -60,7 +60,7 @@ def _references(dataset: Dataset, pair: str, scorer: Scorer) -> list[str | None]
     """Return a language pair's reference names: empty if not needed, None if the names differ between sources."""
     if not scorer.feature_set.needs.references:
         return []
-    of_pair = (source_language_pairs(dataset) == pair) & (np.diff(dataset.candidate_offsets) > 0)
+    of_pair = (dataset.source_language_pairs == pair) & (np.diff(dataset.candidate_offsets) > 0)
     names = dataset.references["name"].astype(object)
     listed = names.where(names.notna(), None).to_numpy(object)
     offsets = dataset.reference_offsets
@@ -70,7 +70,7 @@ def _references(dataset: Dataset, pair: str, scorer: Scorer) -> list[str | None]
 
 def _by_system(dataset: Dataset, pair: str, units: Units, scores: FloatArray) -> dict[str, list[float | None]]:
     """Return each system's scores in a language pair, None for segments or documents without a translation."""
-    of_pair = source_language_pairs(dataset) == pair
+    of_pair = dataset.source_language_pairs == pair
     place = np.arange(len(dataset.sources)) if units.level == "segment" else np.zeros(len(dataset.sources), np.int64)
     if units.level == "document":
         place = documents(dataset)[0]

@@ -11,7 +11,7 @@ import numpy as np
 
 from ranker import notation, progress
 from ranker.arrays import FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset, source_language_pairs, view
+from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.source_keys import UInt32Array
 from ranker.errors import OptionError, counted
 from ranker.extractors import registry
@@ -45,7 +45,7 @@ class SystemRelations:
     def codes(self, dataset: Dataset) -> Int64Array:
         """Return the number of each candidate's system in `systems`, -1 for unknown systems."""
         keys = zip(
-            source_language_pairs(dataset)[dataset.candidate_source].tolist(),
+            dataset.source_language_pairs[dataset.candidate_source].tolist(),
             dataset.candidates["system"].tolist(),
             strict=True,
         )
@@ -180,7 +180,7 @@ class Consensus(FittedExtractor):
 
     def _crowds(self, dataset: Dataset) -> list[str]:
         """Return a note for each language pair in which most systems, but not all, are related according to chrF."""
-        pairs = source_language_pairs(dataset)
+        pairs = dataset.source_language_pairs
         enough = [lp for lp in dataset.language_pairs if (pairs == lp).sum() >= _FEWEST_SOURCES]
         chosen = np.zeros(len(pairs), dtype=bool)
         for lp in enough:
@@ -217,7 +217,7 @@ class Consensus(FittedExtractor):
             yield block, normalise(wording.similarity)
 
     def _relations(self, dataset: Dataset) -> SystemRelations:
-        pairs = source_language_pairs(dataset)[dataset.candidate_source]
+        pairs = dataset.source_language_pairs[dataset.candidate_source]
         systems = dataset.candidates["system"].to_numpy(object)
         voting = ~dataset.is_reference
         names = sorted(set(zip(pairs[voting].tolist(), systems[voting].tolist(), strict=True)))
@@ -261,7 +261,7 @@ class Consensus(FittedExtractor):
         text = source_texts(dataset).row
         codes = None if self.learnt is None else self.learnt.codes(dataset)
         known = np.array(
-            [self.learnt is not None and lp in self.learnt.language_pairs for lp in source_language_pairs(dataset)]
+            [self.learnt is not None and lp in self.learnt.language_pairs for lp in dataset.source_language_pairs]
         )
         done = 0
         for block, wording in self._compared_blocks(dataset):

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int32Array, Int64Array, offsets_of
-from ranker.corpora.dataset import Dataset, target_languages, view
+from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.languages import ENGLISH, language_code
 from ranker.errors import OptionError
 from ranker.extractors.base import Metric, join_notes
@@ -220,7 +220,7 @@ class Meteor(Metric):
             target = other_language(dataset, self._fixed_language)
             better = f"language={target}" if target and len(target) == len(ENGLISH) else "language=auto"
             return f"{self}: the translations are in {target}; use {better}" if target else None
-        languages = set(target_languages(dataset).tolist())
+        languages = set(dataset.target_languages.tolist())
         if languages == {""} and other_language(dataset):
             return f"{self} assumes English, but the translations are not: set the language, as meteor[language=de]"
         lacking = sorted(languages - {""} - set(STEMMERS))
@@ -360,7 +360,7 @@ class Meteor(Metric):
         sources = len(dataset.sources)
         if self.language != AUTO:
             return [self._fixed_language], np.zeros(sources, dtype=np.int64)
-        taken = [language or ENGLISH for language in target_languages(dataset)]
+        taken = [language or ENGLISH for language in dataset.target_languages]
         names = sorted(set(taken))
         places = {name: place for place, name in enumerate(names)}
         return names, np.fromiter(map(places.__getitem__, taken), dtype=np.int64, count=sources)

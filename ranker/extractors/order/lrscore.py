@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ranker import notation
 from ranker.arrays import FloatArray
-from ranker.corpora.dataset import Dataset, source_language_pairs
+from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError, OptionError
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FitScope, Metric, join_notes, unfitted
@@ -216,4 +216,4 @@ class FittedLRscore(LRscore):
                 "with this language pair",
                 file=dataset.name,
             )
-        return np.array([self.alphas[pair] for pair in source_language_pairs(dataset)])[dataset.candidate_source]
+        return np.array([self.alphas[pair] for pair in dataset.source_language_pairs])[dataset.candidate_source]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ranker.arrays import BoolArray, Int32Array, Int64Array
-from ranker.corpora.dataset import Dataset, source_language_pairs, source_place, view
+from ranker.corpora.dataset import Dataset, source_place, view
 from ranker.corpora.formats.pharaoh import Alignments, alignments_of
 from ranker.errors import DataError, OptionError
 from ranker.extractors.order.aligner import align_dataset, check_one_pair, load_aligner
@@ -44,7 +44,7 @@ class SourceOrders:
         offsets = self.rank_offsets[self.candidates :]
         ranks = self.source_ranks[offsets[0] :]
         scores = permutation_scores("kendall_sqrt", ranks, offsets - offsets[0])
-        pair = np.searchsorted(dataset.language_pairs, source_language_pairs(dataset).astype(str))
+        pair = np.searchsorted(dataset.language_pairs, dataset.source_language_pairs.astype(str))
         group, groups = np.repeat(pair, np.diff(dataset.reference_offsets)), len(dataset.language_pairs)
         number = np.bincount(group, minlength=groups)
         total = np.bincount(group, weights=scores, minlength=groups)

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ranker import notation, progress
 from ranker.arrays import FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset, target_languages
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.source_keys import UInt32Array
 from ranker.errors import ModelError, OptionError, counted
 from ranker.extractors.base import FitScope, FittedExtractor, join_notes
@@ -107,7 +107,7 @@ class Semantic(FittedExtractor):
         """Return notes on target languages and characters that the encoder does not know, or None."""
         encoder, notes = self._encoder(), []
         made_for = encoder.files.languages
-        if made_for and (others := sorted({*target_languages(dataset).tolist()} - {"", *made_for})):
+        if made_for and (others := sorted({*dataset.target_languages.tolist()} - {"", *made_for})):
             notes.append(
                 f"the encoder {self.encoder} was not made for the language {', '.join(others)}: "
                 "compare it with chrf on your own judgements"

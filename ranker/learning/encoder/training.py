@@ -26,7 +26,7 @@ import pandas as pd
 
 from ranker import progress
 from ranker.arrays import Float32Array, FloatArray, Int64Array, offsets_of
-from ranker.corpora.dataset import Dataset, concatenate, source_language_pairs
+from ranker.corpora.dataset import Dataset, concatenate_datasets
 from ranker.corpora.judgements import (
     PREFERENCES,
     PreferencePairs,
@@ -182,7 +182,7 @@ def mixture(
 ) -> tuple[list[Example], UInt32Array]:
     """Return examples from about `number` sources drawn from corpora (0 for all), and the keys of these sources."""
     result, keys = [], []
-    for corpus in corpora if settings.balanced else [concatenate(corpora)]:
+    for corpus in corpora if settings.balanced else [concatenate_datasets(corpora)]:
         own = resolve_kind(corpus, kind)
         if number or settings.balanced:
             rows, least = (_pairs(corpus, own).better, 1) if settings.balanced else (judged(corpus, own), 2)
@@ -190,7 +190,7 @@ def mixture(
             corpus = corpus.select_sources(enough & (np.diff(corpus.reference_offsets) > 0))
         if not len(corpus.sources):
             raise _nothing(corpus)
-        lp = source_language_pairs(corpus)
+        lp = corpus.source_language_pairs
         masks = [lp == each for each in np.unique(lp)] if settings.balanced else [np.ones(len(lp), dtype=bool)]
         share = 1 / (len(masks) * (len(corpora) if settings.balanced else 1))
         for mask in masks:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ranker.apps.experiments.tables import Experiment, Table
-from ranker.corpora.dataset import Dataset, concatenate
+from ranker.corpora.dataset import Dataset, concatenate_datasets
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import table
 
@@ -46,7 +46,7 @@ def language_pair(name: str, seed: int, sources: int = 60) -> Dataset:
 @pytest.fixture(scope="session")
 def preferred() -> Dataset:
     """Two language pairs."""
-    return concatenate([language_pair("aa-en", 0), language_pair("bb-en", 1)])
+    return concatenate_datasets([language_pair("aa-en", 0), language_pair("bb-en", 1)])
 
 
 def titled(experiment: Experiment, title: str) -> Table:

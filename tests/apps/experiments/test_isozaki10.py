@@ -18,7 +18,7 @@ from ranker.apps.experiments.isozaki10 import (
 )
 from ranker.apps.experiments.published import published_table
 from ranker.apps.experiments.settings import Settings
-from ranker.corpora.dataset import concatenate
+from ranker.corpora.dataset import concatenate_datasets
 from ranker.corpora.judgements import human_scores
 from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.records import Candidate, Record, assemble
@@ -169,4 +169,4 @@ def test_two_systems_are_too_few():
     with pytest.raises(DataError, match="no language pair has 3 systems with judgements of adequacy"):
         plan([data], Settings()).run()
     with pytest.raises(DataError, match="no judgements of kind 'fluency'"):
-        plan([concatenate([data])], Settings(kind="fluency")).run()
+        plan([concatenate_datasets([data])], Settings(kind="fluency")).run()

@@ -13,7 +13,7 @@ import pytest
 
 from ranker import threads
 from ranker.cli import experiment
-from ranker.corpora.dataset import concatenate
+from ranker.corpora.dataset import concatenate_datasets
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.text.lexical import wordnet
@@ -151,7 +151,7 @@ def made(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     for name, pairs in LANGUAGE_PAIRS.items():
         (folder / name).mkdir()
-        data = concatenate([language_pair(pair, seed, sources=2) for seed, pair in enumerate(pairs)])
+        data = concatenate_datasets([language_pair(pair, seed, sources=2) for seed, pair in enumerate(pairs)])
         write_dataset(data, folder / name / f"{name}-rr.jsonl.gz")
     judgements = {"ted-fluency": ("fluency",), "ted21-mqm": ("mqm", "mqm_fluency")}
     for name, kinds in judgements.items():

@@ -5,7 +5,6 @@ import pytest
 
 from ranker.apps.experiments.settings import Settings
 from ranker.apps.experiments.stanojevic14 import ALPHAS, METRICS, plan
-from ranker.corpora.dataset import source_language_pairs
 from ranker.corpora.judgements import preference_pairs
 from ranker.evaluation.correlation.pair_counts import tau
 from ranker.evaluation.correlation.segment import tau_counts
@@ -31,7 +30,7 @@ def test_every_metric_and_language_pair(experiment):
 
 def test_equals_the_metric_itself(experiment, preferred):
     scores = make("kendall[alpha=0.5]").transform(preferred)[:, 0]
-    first = source_language_pairs(preferred)[preferred.candidate_source] == "aa-en"
+    first = preferred.source_language_pairs[preferred.candidate_source] == "aa-en"
     counts = tau_counts(scores, preference_pairs(preferred), np.where(first, 0, 1), 2)
     row = next(row for row in experiment.tables[0].rows if row["metric"] == "Kendall")
     assert row["aa-en"] == pytest.approx(tau(counts, "wmt13")[0])

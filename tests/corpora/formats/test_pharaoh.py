@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from ranker.corpora.dataset import Dataset, concatenate
+from ranker.corpora.dataset import Dataset, concatenate_datasets
 from ranker.corpora.formats.pharaoh import Alignments, alignments_of, pharaoh_lines
 from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.records import Candidate, Record, assemble
@@ -72,11 +72,11 @@ def test_they_stay_with_their_rows(attached: Dataset) -> None:
     ranked = with_references_as_candidates(attached)
     assert shown(alignments_of(ranked))[1] == ["0-0", "0-2", "0-0 1-2", "1-1", "", "", "2-2", "2-2", "0-1 1-1 2-0"]
     for pair in ([attached, corpus("y")], [corpus("y"), attached]):
-        alignments = alignments_of(concatenate(pair))
+        alignments = alignments_of(concatenate_datasets(pair))
         given = [item is attached for item in pair]
         assert alignments.candidates_given.tolist() == [value for value in given for _ in range(5)]
         assert alignments.references_given.tolist() == [value for value in given for _ in range(4)]
-        assert len(concatenate(pair).fingerprint) == 64
+        assert len(concatenate_datasets(pair).fingerprint) == 64
 
 
 def test_they_count_in_the_fingerprint(attached: Dataset) -> None:

@@ -127,9 +127,9 @@ def test_unjudged_candidates_do_not_count_and_undefined_sources_are_counted():
 def test_means_over_language_pairs():
     generator = np.random.default_rng(2)
     parts = {lp: generator.normal(size=(size, 4)) for lp, size in (("aa-en", 10), ("bb-en", 40), ("en-aa", 20))}
-    from ranker.corpora.dataset import concatenate
+    from ranker.corpora.dataset import concatenate_datasets
 
-    dataset = concatenate([graded(human, lp) for lp, human in parts.items()])
+    dataset = concatenate_datasets([graded(human, lp) for lp, human in parts.items()])
     scores = np.concatenate([human.ravel() for human in parts.values()])
     scores = scores + generator.normal(size=len(scores))
     comparison = evaluate(dataset, scores, resamples=100)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from ranker.corpora.dataset import concatenate, source_language_pairs
+from ranker.corpora.dataset import concatenate_datasets
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.evaluation.metrics.cross_validation import (
@@ -96,12 +96,12 @@ def test_the_figures_are_those_of_a_cross_validation_by_hand(sample):
 
 
 def test_the_same_seed_gives_the_same_folds_even_by_language_pair():
-    joined = concatenate([planted("bleu"), planted("bleu", 13, name="more", lp="yy-en")])
+    joined = concatenate_datasets([planted("bleu"), planted("bleu", 13, name="more", lp="yy-en")])
     table = Ranker("bleu", C=1.0).fit_table(joined)
     fold = fold_of_sources(table, 5, 1)
     np.testing.assert_array_equal(fold, fold_of_sources(table, 5, 1))
     assert (fold != fold_of_sources(table, 5, 2)).any()
-    pairs = source_language_pairs(joined)
+    pairs = joined.source_language_pairs
     for lp in ("xx-en", "yy-en"):
         sizes = np.bincount(fold[pairs == lp], minlength=5)
         assert sizes.max() - sizes.min() <= 1

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from ranker import Ranker, load_dataset, make_metric
-from ranker.corpora.dataset import concatenate
+from ranker.corpora.dataset import concatenate_datasets
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.correlation.tie_calibration import calibrate
 from ranker.evaluation.metrics.candidates import CandidateScores
@@ -77,7 +77,7 @@ def test_every_figure_lies_in_its_interval_and_every_interval_in_the_range(found
 
 
 def test_preferences_give_the_figures_and_intervals_of_evaluate(human):
-    dataset = concatenate([preferred(human[:25], "a-en"), preferred(human[25:], "b-xx", repeated=9)])
+    dataset = concatenate_datasets([preferred(human[:25], "a-en"), preferred(human[25:], "b-xx", repeated=9)])
     scored = metrics(human, 2)[:2]
     comparison = compare([(dataset, scored)], resamples=100, seed=5)
     assert [entry.id for entry in comparison.scopes] == [
@@ -207,7 +207,7 @@ def test_a_comparison_says_when_no_difference_can_be_significant(twelve, human):
 
 def test_williams_test_is_that_of_the_correlations_of_a_language_pair(human):
     scored = metrics(human, 1)
-    data = [(concatenate([graded(human[:30]), graded(human[30:], "yy-en")]), scored)]
+    data = [(concatenate_datasets([graded(human[:30]), graded(human[30:], "yy-en")]), scored)]
     comparison = compare(data, resamples=50, test="williams", correction="holm")
     selected = human[:30].ravel(), *(item.scores[:150] for item in scored)
     r = np.corrcoef(selected)
@@ -418,7 +418,7 @@ def test_few_sources_show_no_winner_and_a_single_one_no_interval(sources, test):
 
 
 def test_a_language_pair_with_one_source_has_no_interval_and_the_mean_has(human):
-    data = concatenate([graded(human[:20]), graded(human[20:21], "yy-en")])
+    data = concatenate_datasets([graded(human[:20]), graded(human[20:21], "yy-en")])
     comparison = compare([(data, metrics(human[:21], 2))], resamples=50)
     for scope, known in (("test+test/xx-en", True), ("test+test/yy-en", False), ("test+test/mean", True)):
         interval = comparison.estimate("segment.spearman", scope)

@@ -11,7 +11,7 @@ import pytest
 
 import ranker
 from ranker import load_dataset
-from ranker.corpora.dataset import Dataset, source_language_pairs
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.resampling.bootstrap import stream
@@ -136,7 +136,7 @@ def test_groups_of_segments_have_their_own_scores() -> None:
     group = {
         "length": [bucket_names(LENGTHS)[int(bucket_of(length, LENGTHS))] for length in lengths],
         "document": (dataset.sources["lp"] + " " + dataset.sources["doc"]).tolist(),
-        "language pair": source_language_pairs(dataset).tolist(),
+        "language pair": dataset.source_language_pairs.tolist(),
     }
     for subject, labels in group.items():
         for name, bucket in buckets(result, subject, bleu.name).items():

@@ -8,7 +8,7 @@ import pytest
 import sacrebleu
 
 from ranker.corpora import catalogue
-from ranker.corpora.dataset import Dataset, concatenate
+from ranker.corpora.dataset import Dataset, concatenate_datasets
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.systems.human_ranking import rank_systems
@@ -166,7 +166,7 @@ def test_people_are_shown_where_they_judged(sample):
 
 
 def test_every_language_pair_has_its_own_baseline():
-    joined = concatenate([made({"A": 0.1, "B": 0.2}), made({"C": 0.2, "B": 0.1}, lp="fr-en")])
+    joined = concatenate_datasets([made({"A": 0.1, "B": 0.2}), made({"C": 0.2, "B": 0.1}, lp="fr-en")])
     result = compare_systems(joined, scorers("bleu"), resamples=50)
     assert [(comparison.lp, comparison.baseline, comparison.sources) for comparison in result.comparisons] == [
         ("de-en", "A", 60),
@@ -209,7 +209,7 @@ def test_systems_must_translate_the_same_sources():
 def test_language_pairs_with_one_source_or_system_are_left_out_with_a_note():
     several = made({"A": 0.1, "B": 0.2}, sources=8)
     parts = [made({"A": 0.1, "B": 0.2}, sources=1, lp="fr-en"), made({"A": 0.1}, sources=3, lp="cs-en"), several]
-    data = dataclasses.replace(concatenate(parts), name="made")
+    data = dataclasses.replace(concatenate_datasets(parts), name="made")
     result = compare_systems(data, scorers("chrf"), resamples=100)
     assert [comparison.lp for comparison in result.comparisons] == ["de-en"]
     assert result.notes[:2] == (

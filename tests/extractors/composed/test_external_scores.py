@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ranker.corpora.dataset import Dataset, concatenate
+from ranker.corpora.dataset import Dataset, concatenate_datasets
 from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.selection import select_language_pairs
 from ranker.errors import DataError, ModelError, OptionError
@@ -84,7 +84,7 @@ def test_parts_of_a_data_set_keep_their_scores(data: Dataset) -> None:
         metric.transform(added)
     outputs = added.select_candidates(~added.candidates["is_reference"].to_numpy(bool))
     assert metric.transform(outputs)[:, 0].tolist() == SCORES.tolist()
-    together = concatenate([whole.select_sources(~some), whole.select_sources(some)])
+    together = concatenate_datasets([whole.select_sources(~some), whole.select_sources(some)])
     assert metric.transform(together)[:, 0].tolist() == SCORES.tolist()
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows
-from ranker.corpora.dataset import Dataset, source_language_pairs
+from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError, counted
 from ranker.evaluation.choices import check_resampling
 from ranker.evaluation.resampling.significance import few_sources
@@ -175,13 +175,13 @@ def _groups(pair: ContrastedSystems, lengths: FloatArray) -> list[tuple[Subject,
         ("length", bucket_of(lengths, LENGTHS), bucket_names(LENGTHS))
     ]
     if len(dataset.language_pairs) > 1:
-        group = np.searchsorted(dataset.language_pairs, source_language_pairs(dataset).astype(str))
+        group = np.searchsorted(dataset.language_pairs, dataset.source_language_pairs.astype(str))
         groups.append(("language pair", group.astype(np.int64), [*dataset.language_pairs]))
     if dataset.sources["doc"].notna().all():
         document, names = documents(dataset)
         if len(names) > 1:
             _, first = np.unique(document, return_index=True)
-            pairs = source_language_pairs(dataset)[first] if len(dataset.language_pairs) > 1 else [""] * len(names)
+            pairs = dataset.source_language_pairs[first] if len(dataset.language_pairs) > 1 else [""] * len(names)
             titles = [f"{pair} {name}".strip() for pair, name in zip(pairs, names, strict=True)]
             groups.append(("document", document, titles))
     return groups
