@@ -17,7 +17,7 @@ import hypothesis
 import pytest
 
 from ranker import Dataset, load_dataset
-from ranker.text.lexical.function_words import ENGLISH
+from ranker.text.function_words import ENGLISH
 from tests.command_line import Command, Printed, check_named_options
 from tests.effort import SLOW_TO_COMPILE, THOROUGH, examples, spread
 from tests.extractors.small_wordnet import write_synonyms

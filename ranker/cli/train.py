@@ -116,7 +116,7 @@ def command(
         raise OptionError("--folds 1: expected 2 or more, or 0 for no cross-validation")
     from ranker.evaluation.metrics.cross_validation import cross_validate
     from ranker.extractors.composed.direction import direction_note, judgements_note
-    from ranker.extractors.target_language import english_note
+    from ranker.extractors.english_only import english_note
     from ranker.ranking.included import default_model
     from ranker.ranking.ranker import Ranker
     from ranker.ranking.scorers import make_scorer

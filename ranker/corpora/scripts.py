@@ -1,4 +1,4 @@
-"""Guesses the language of texts of unknown language pair, as far as their script tells."""
+"""Scripts of texts, and the languages that they identify."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import Int64Array
-from ranker.corpora.dataset import Dataset, view
-from ranker.corpora.languages import LanguagePair, is_language
 
 HAN, KANA, HANGUL = "zh", "ja", "ko"
 # first and last character of blocks, by the language that they tell
@@ -38,7 +36,6 @@ _LONGEST_MEAN = {HAN: 3.0, KANA: 3.0}
 _LONGEST_MEAN_OF_OTHERS = 8.0
 """Maximum mean number of letters between spaces in text that is segmented into words."""
 _LOOKED_AT = 500
-_CANDIDATES_LOOKED_AT = 1000
 
 
 def language_of(texts: Sequence[str]) -> str | None:
@@ -68,28 +65,3 @@ def _number_of_letters(points: npt.NDArray[np.uint32], counts: Int64Array) -> in
 def sampled(references: Int64Array) -> Int64Array:
     """Return a sample of the references of a language pair, to detect their script."""
     return references[:: len(references) // _LOOKED_AT + 1]
-
-
-@view
-def reference_scripts(dataset: Dataset) -> dict[LanguagePair, str | None]:
-    """Identify each language pair's target language by the script of references or, if there are none, candidates."""
-    table, source = dataset.references, dataset.references["source"].to_numpy()
-    if not len(table):
-        table, source = dataset.candidates, dataset.candidate_source[:_CANDIDATES_LOOKED_AT]
-    pairs = dataset.source_language_pairs[source]
-    return {
-        pair: language_of(table["text"].iloc[sampled(np.flatnonzero(pairs == pair))].tolist())
-        for pair in dataset.language_pairs
-    }
-
-
-@view
-def written_languages(dataset: Dataset) -> npt.NDArray[np.object_]:
-    """Return the target language of each source, from the data or else identified by its script, shape (sources,)."""
-    named = dataset.target_languages
-    unknown = {name for name in set(named) if not is_language(name)}
-    if not unknown:
-        return named
-    scripts = reference_scripts(dataset)
-    pairs = zip(named, dataset.source_language_pairs, strict=True)
-    return np.array([(name in unknown and scripts[pair]) or name for name, pair in pairs], dtype=object)

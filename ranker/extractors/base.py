@@ -28,7 +28,7 @@ from ranker.extractors.needs import Needs
 from ranker.extractors.text_scores import TextScores
 from ranker.signature import escaped
 from ranker.text.pairs import TextPairs
-from ranker.text.scripts import tokenizer_note
+from ranker.text.tokenizer_note import tokenizer_note
 from ranker.text.tokens import Tokenizer, language_tokenizers
 
 ExtractorT = TypeVar("ExtractorT", bound="Extractor")

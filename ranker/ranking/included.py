@@ -16,8 +16,8 @@ from ranker.corpora.judgements import Judged
 from ranker.corpora.source_keys import among
 from ranker.errors import ModelError, counted, nearest
 from ranker.extractors.base import Extractor
+from ranker.extractors.english_only import english_note
 from ranker.extractors.needs import COMPARABLE
-from ranker.extractors.target_language import english_note, looks_english, other_language
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.settings import (
     SOURCES_PER_FEATURE,
@@ -27,6 +27,7 @@ from ranker.ranking.settings import (
     STANDARD_UNREFERENCED,
     STANDARD_UNREFERENCED_ANY,
 )
+from ranker.text.target_languages import looks_english, other_language
 
 ENGLISH, ANY, UNREFERENCED = "full", "full-any", "consensus"
 _WITHOUT_ENCODER = {STANDARD: STANDARD_LEXICAL, ANY: STANDARD_LEXICAL_ANY}

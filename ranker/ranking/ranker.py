@@ -35,7 +35,6 @@ from ranker.errors import DataError, ModelError, OptionError, counted, log_note
 from ranker.extractors.base import join_notes
 from ranker.extractors.composed.direction import judgements_note
 from ranker.extractors.composed.external_scores import ExternalScores, with_given_scores
-from ranker.extractors.target_language import other_language
 from ranker.ranking.by_score import rank_by
 from ranker.ranking.confidence import Confidence, JudgedPairs, fit_confidence, probability
 from ranker.ranking.feature_set import FeatureSet
@@ -48,6 +47,7 @@ from ranker.signature import make_signature
 from ranker.storage.escapes import markdown_text
 from ranker.storage.model_files import StoredModel, content_digest, read_model, write_model
 from ranker.storage.plain_data import record
+from ranker.text.target_languages import other_language
 from ranker.version import VERSION
 
 _SOURCES = "sources"

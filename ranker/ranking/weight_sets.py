@@ -13,8 +13,8 @@ from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, view
 from ranker.errors import DataError, counted
 from ranker.extractors.base import Extractor, join_notes
-from ranker.extractors.target_language import in_english
 from ranker.ranking.feature_set import FeatureSet
+from ranker.text.target_languages import in_english
 
 NONE = -1
 """Number of the set of a source that no weight set can rank."""

@@ -17,8 +17,8 @@ import pandas as pd
 
 from ranker.arrays import Int32Array, Int64Array, offsets_of, take_rows
 from ranker.corpora.dataset import Dataset, view
-from ranker.corpora.scripts import written_languages
 from ranker.errors import DataError, MissingError, OptionError, nearest
+from ranker.text.target_languages import written_languages
 from ranker.text.tokenizers import OF_LANGUAGE, SPLITTING, TOKENIZERS, WORDWISE, split_and_number
 
 Tokenizer = Literal[

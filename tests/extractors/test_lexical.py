@@ -14,7 +14,7 @@ from ranker.extractors.meteor import features as meteor_parts
 from ranker.extractors.registry import make, make_metric
 from ranker.ranking.feature_set import FeatureSet, feature_set_files
 from ranker.ranking.reference_candidates import leave_one_out
-from ranker.text.lexical.function_words import ENGLISH
+from ranker.text.function_words import ENGLISH
 from ranker.text.lexical.word_classes import in_class
 from tests.datasets import dataset_of
 from tests.effort import examples

@@ -29,13 +29,13 @@ from ranker.checks.outputs import placed_checks
 from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.marked_errors import NO_ERROR
-from ranker.corpora.scripts import written_languages
 from ranker.errors import log_note
 from ranker.evaluation.explanations.pairs import by_family
 from ranker.evaluation.explanations.word_evidence import COLUMNS, WordEvidence, word_evidence
 from ranker.extractors.mismatch.texts import word_facts
 from ranker.ranking.included import default_model
 from ranker.ranking.ranker import Ranker
+from ranker.text.target_languages import written_languages
 from ranker.text.word_places import word_places
 
 RATER = "ranker"

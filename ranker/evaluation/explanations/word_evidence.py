@@ -16,12 +16,12 @@ import numpy as np
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.languages import language_name
-from ranker.corpora.scripts import written_languages
 from ranker.extractors.semantic.matching import TextVectors
 from ranker.extractors.semantic.vectors import text_keys, text_vectors
 from ranker.learning.encoder.embedding import Encoder, load
 from ranker.learning.encoder.files import MULTILINGUAL
 from ranker.text.lexical.stems import stemmer_of, stemmers
+from ranker.text.target_languages import written_languages
 from ranker.text.word_places import word_places
 
 REFERENCE = ("new_pairs", "unlike", "unlike_near", "lacking", "digit")

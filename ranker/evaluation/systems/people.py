@@ -12,11 +12,10 @@ import numpy as np
 from ranker import share
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.languages import ENGLISH
-from ranker.corpora.scripts import written_languages
 from ranker.evaluation.resampling.bootstrap import Estimate
-from ranker.extractors.target_language import in_english
 from ranker.ranking.scorers import Scorer, type_of
 from ranker.storage.plain_data import record
+from ranker.text.target_languages import in_english, written_languages
 
 EXPONENT = 2 / 3
 """Exponent of the difference; it predicts held-out corpora better than 1 does."""

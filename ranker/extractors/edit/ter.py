@@ -17,7 +17,7 @@ from ranker.extractors.edit.shifts import SACREBLEU, TERCOM, Limits, shift_edits
 from ranker.extractors.edit.wer import error_rate
 from ranker.extractors.sacrebleu_signature import sacrebleu_signature
 from ranker.text.reference_pairs import ReferencePairs, reference_pairs
-from ranker.text.scripts import tokenizer_note
+from ranker.text.tokenizer_note import tokenizer_note
 from ranker.text.tokenizers import ASIAN_PUNCTUATION
 from ranker.text.tokens import TokenBatch, TokenisedTexts, Tokenizer, token_batch
 

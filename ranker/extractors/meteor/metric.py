@@ -14,6 +14,7 @@ from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.languages import ENGLISH, language_code
 from ranker.errors import OptionError
 from ranker.extractors.base import Metric, join_notes
+from ranker.extractors.english_only import english_note
 from ranker.extractors.meteor.alignment import STATISTICS, SearchOptions, align_pairs, alignment_statistics
 from ranker.extractors.meteor.matching import (
     EXACT,
@@ -37,13 +38,13 @@ from ranker.extractors.meteor.parameters import (
 from ranker.extractors.meteor.phrases import find_paraphrases, no_paraphrases
 from ranker.extractors.missing_resources import missing_paraphrases, missing_wordnet, missing_words, parity_note
 from ranker.extractors.needs import Needs
-from ranker.extractors.target_language import english_note, other_language
-from ranker.text.lexical.function_words import function_words, is_among
+from ranker.text.function_words import function_words, is_among
 from ranker.text.lexical.phrases import table_digest
 from ranker.text.lexical.stems import stemmer_of
 from ranker.text.lexical.wordnet import WordNet, optional_wordnet
 from ranker.text.lexical.words import word_tables
 from ranker.text.reference_pairs import ReferencePairs, reference_pairs
+from ranker.text.target_languages import other_language
 from ranker.text.tokens import TokenBatch, TokenisedTexts, Tokenizer, token_batch
 
 Matchers = Literal["exact", "exact+stem", "exact+synonym", "exact+stem+synonym"]

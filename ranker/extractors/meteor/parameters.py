@@ -51,7 +51,7 @@ STEMMERS = {
 }
 """Snowball stemmers (Porter 2001) by language."""
 FUNCTION_WORDS = {"cs": "czech", "de": "german", "en": "english", "es": "spanish", "fr": "french"}
-"""Lists of function words by language (`ranker.text.lexical.function_words`); others need no list, see `RANKING`."""
+"""Lists of function words by language (`ranker.text.function_words`); others need no list, see `RANKING`."""
 
 
 def parameter_language(language: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from ranker.text.lexical.function_words import function_words
+from ranker.text.function_words import function_words
 from ranker.text.lexical.stems import stemmer_of
 
 KINDS = ("negation", "opposite", "number", "name", "role", "tense", "repetition")

@@ -30,7 +30,7 @@ from ranker.extractors.paraphrase.matching import (
 )
 from ranker.extractors.paraphrase.table import Cooccurrences, Substitutions, estimate
 from ranker.storage.array_rules import ArrayRule, check_arrays
-from ranker.text.lexical.function_words import function_words
+from ranker.text.function_words import function_words
 from ranker.text.lexical.stems import stemmer_of
 from ranker.text.lexical.word_classes import in_class
 from ranker.text.lexical.words import stem_numbers

@@ -16,15 +16,15 @@ from ranker.errors import OptionError
 from ranker.extractors.base import Metric, join_notes
 from ranker.extractors.edit.ter import PUNCTUATION, fewest_edits, without_marks
 from ranker.extractors.edit.wer import error_rate
+from ranker.extractors.english_only import english_note
 from ranker.extractors.missing_resources import missing_paraphrases, missing_wordnet, missing_words, parity_note
 from ranker.extractors.needs import Needs
-from ranker.extractors.target_language import english_note
 from ranker.extractors.terp.alignment import DELETION, INSERTION, PHRASE
 from ranker.extractors.terp.costs import COST_SETS, CostSet, EditCosts
 from ranker.extractors.terp.model import EditModel, SearchCosts, no_phrases
 from ranker.extractors.terp.phrases import find_phrases
 from ranker.extractors.terp.shifts import edit_costs, edit_path
-from ranker.text.lexical.function_words import function_words, is_among
+from ranker.text.function_words import function_words, is_among
 from ranker.text.lexical.phrases import table_digest
 from ranker.text.lexical.porter import porter_stem
 from ranker.text.lexical.wordnet import WordNet, optional_wordnet

@@ -10,7 +10,7 @@ import numpy as np
 
 from ranker.arrays import BoolArray, offsets_of
 from ranker.corpora.dataset import Dataset, view
-from ranker.text.lexical.function_words import function_words
+from ranker.text.function_words import function_words
 from ranker.text.lexical.stems import stemmer_of
 from ranker.text.lexical.words import stem_numbers
 from ranker.text.tokens import TokenBatch, TokenisedTexts, Tokenizer, token_batch

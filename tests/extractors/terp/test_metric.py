@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ranker.errors import DataError
 from ranker.extractors.registry import make_metric
 from ranker.extractors.terp.metric import TranslationEditRatePlus
-from ranker.text.lexical.function_words import ENGLISH
+from ranker.text.function_words import ENGLISH
 from ranker.text.lexical.porter import porter_stem
 from ranker.text.lexical.wordnet import find_wordnet
 from ranker.text.tokens import token_batch

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ranker.errors import DataError
-from ranker.text.lexical.function_words import ENGLISH, function_words
+from ranker.text.function_words import ENGLISH, function_words
 from ranker.text.lexical.phrases import find_occurrences
 from ranker.text.meteor_tokenizer import tokenize_meteor
 from ranker.text.tokens import tokenise

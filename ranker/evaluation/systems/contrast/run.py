@@ -30,11 +30,11 @@ from ranker.evaluation.systems.levels import documents
 from ranker.extractors.base import Metric
 from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.order.ribes import NormalisedKendall
-from ranker.extractors.target_language import other_language
 from ranker.files import display_name, read_lines
 from ranker.ranking.ranker import Ranker
 from ranker.ranking.scorers import Scorer, candidate_scores, scorer_of, sign_of, systems_scorer
 from ranker.text.ngrams import closest_reference_lengths
+from ranker.text.target_languages import other_language
 from ranker.text.tokens import Tokenizer, language_tokenizers
 
 NO_PARSER = "none"

@@ -7,14 +7,15 @@ import json
 import numpy as np
 import pytest
 
+from ranker.extractors.english_only import english_note
 from ranker.extractors.meteor.metric import Meteor
 from ranker.extractors.meteor.parameters import FUNCTION_WORDS, LANGUAGES, STEMMERS
 from ranker.extractors.registry import BUILT_IN, make
-from ranker.extractors.target_language import english_note, other_language
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.ranker import Ranker
-from ranker.text.lexical.function_words import LISTS
+from ranker.text.function_words import LISTS
 from ranker.text.lexical.stems import stemmers
+from ranker.text.target_languages import other_language
 from tests.datasets import dataset_of
 from tests.golden_messages import check_messages
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.languages import is_language, language_name
-from ranker.corpora.scripts import HAN, HANGUL, KANA, reference_scripts
+from ranker.corpora.scripts import HAN, HANGUL, KANA
+from ranker.text.target_languages import reference_scripts
 from ranker.text.tokens import Tokenizer, language_tokenizers
 
 _SPACED: frozenset[Tokenizer] = frozenset({"13a", "none", "intl", "chrf-words", "terp", "tercom"})

@@ -1,0 +1,91 @@
+"""The target language of each source: from its language pair, else detected by the script or words of its translations.
+
+English is detected by its letters and its proportion of function words, unless there are only a few words.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.arrays import BoolArray
+from ranker.corpora.dataset import Dataset, view
+from ranker.corpora.languages import ENGLISH, LanguagePair, is_language
+from ranker.corpora.scripts import language_of, sampled
+from ranker.text.function_words import LISTS, is_among
+from ranker.text.tokenizers import split_and_number
+
+_LOOKED_AT = 1000
+"""Maximum number of translations by which a language is detected."""
+_ENOUGH_FUNCTION_WORDS = 0.2
+_ENOUGH_WORDS = 50
+
+
+@view
+def reference_scripts(dataset: Dataset) -> dict[LanguagePair, str | None]:
+    """Identify each language pair's target language by the script of references or, if there are none, candidates."""
+    table, source = dataset.references, dataset.references["source"].to_numpy()
+    if not len(table):
+        table, source = dataset.candidates, dataset.candidate_source[:_LOOKED_AT]
+    pairs = dataset.source_language_pairs[source]
+    return {
+        pair: language_of(table["text"].iloc[sampled(np.flatnonzero(pairs == pair))].tolist())
+        for pair in dataset.language_pairs
+    }
+
+
+@view
+def written_languages(dataset: Dataset) -> npt.NDArray[np.object_]:
+    """Return the target language of each source, from the data or else identified by its script, shape (sources,)."""
+    named = dataset.target_languages
+    unknown = {name for name in set(named) if not is_language(name)}
+    if not unknown:
+        return named
+    scripts = reference_scripts(dataset)
+    pairs = zip(named, dataset.source_language_pairs, strict=True)
+    return np.array([(name in unknown and scripts[pair]) or name for name, pair in pairs], dtype=object)
+
+
+def looks_english(dataset: Dataset, *, fewest: int = 0) -> bool:
+    """True if the references, or candidates if there are none, look English, judging by letters and function words.
+
+    Texts of fewer than `fewest` words look English if their letters do.
+    """
+    table = dataset.references if len(dataset.references) else dataset.candidates
+    texts = table["text"].iloc[:_LOOKED_AT].tolist()
+    letters = [letter for text in texts for letter in text if letter.isalpha()]
+    if 2 * sum(map(str.isascii, letters)) < len(letters):
+        return False
+    words, _, vocabulary = split_and_number([text.lower() for text in texts], "13a")
+    lettered = np.fromiter(map(str.isalpha, vocabulary), dtype=bool, count=len(vocabulary))
+    function = is_among(vocabulary, LISTS["english"]) & lettered
+    number = int(lettered[words].sum())
+    return number < fewest or float(function[words].sum() / max(number, 1)) >= _ENOUGH_FUNCTION_WORDS
+
+
+@view
+def in_english(dataset: Dataset) -> BoolArray:
+    """Mask of the sources whose target language is known or detected to be English, shape (sources,)."""
+    unknown = dataset.target_languages == ""
+    english = dataset.target_languages == ENGLISH
+    if unknown.any():
+        english |= unknown & unknown_looks_english(dataset)
+    return np.asarray(english, dtype=bool)
+
+
+@view
+def unknown_looks_english(dataset: Dataset) -> bool:
+    """True if the translations of sources whose target language is unknown look English."""
+    return looks_english(dataset.select_sources(dataset.target_languages == ""), fewest=_ENOUGH_WORDS)
+
+
+@view
+def other_language(dataset: Dataset, language: str = ENGLISH) -> str | None:
+    """Return the target languages that are certainly not `language`, joined in one text, or None if there are none."""
+    known = set(dataset.target_languages.tolist())
+    other_languages = sorted(known - {language, ""})
+    if other_languages:
+        return ", ".join(other_languages)
+    if "" not in known or language != ENGLISH or unknown_looks_english(dataset):
+        return None
+    return "another language"
