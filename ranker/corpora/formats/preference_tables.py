@@ -17,10 +17,10 @@ comparison has a source of its own. Without texts, all candidates are empty.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,126 +31,37 @@ import pyarrow.compute as pc
 
 from ranker.corpora import column_names as names
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats.tables import Columns, holds_text, interleaved, long_table, texts_of
+from ranker.corpora.formats.tables import Columns, interleaved, long_table, texts_of
 from ranker.corpora.records import asked_in, joined_texts, shown
 from ranker.corpora.schema import TEXT, table
-from ranker.errors import DataError, counted, log_note, nearest
+from ranker.errors import DataError, counted, log_note
 
-_TEXTS = ("text", *names.HYPOTHESIS, *names.ANSWERS, "conversation")
-_SIDED = re.compile(rf"({'|'.join(_TEXTS)}|system|model)_?([ab12])")
-_NAMED = re.compile(r"(chosen|rejected|winner|loser)_(text|system|model)")
-_PAIRS = (("chosen", "rejected"), ("winner", "loser"))
-_VERDICTS = ("preferred", "preference", "winner")
-_TIED = r"(?:tied?|draw|equal|neither|(?:tie_)?both_?(?:bad|good))"
-_ONE_HOT = re.compile(rf"(?:{'|'.join(_VERDICTS)})_(?:(?:{'|'.join(_TEXTS)}|system|model)_?)?(?:([a1])|([b2])|{_TIED})")
-_A, _B = (re.compile(rf"(({'|'.join(_TEXTS)}|system|model)[ _]?)?[{side}]") for side in ("a1", "b2"))
+TEXTS = ("text", *names.HYPOTHESIS, *names.ANSWERS, "conversation")
+_A, _B = (re.compile(rf"(({'|'.join(TEXTS)}|system|model)[ _]?)?[{side}]") for side in ("a1", "b2"))
 _SIDES = {"left": ">", "right": "<", ">": ">", "<": "<", "": "-", "-": "-"}
 _TIE = re.compile(r"(tied?|draw|equal|same|neither|=|both[ _]?(good|bad))( ?\(both[ _]?(good|bad)\))?")
-_WON = re.compile(r"win|wins|won|los[se]|lost|loses")
-_OF_VOTES = frozenset(["better", "choice", "chosen", "preference", "preferred", "verdict", "vote", "winner"])
-_OF_RESULTS = frozenset(["best", "label", "labels", "outcome", "result"])
-_TWO_SIDES = re.compile(
-    r"(.*?)[ _-]?(?:a \1[ _-]?b|0 \1[ _-]?1|1 \1[ _-]?2|left \1[ _-]?right)|left[ _-]?(.*) right[ _-]?\2"
-)
 _ONE, _ZERO = {"1", "1.0", "true"}, {"0", "0.0", "false", ""}
 _EXPECTED = "a, b, tie, 1, 2, both bad, or the name of one of the two systems"
 
 
-def preference_roles(header: Sequence[str], file: str = "", line: int | None = None) -> dict[str, str]:
-    """Return the column for each role in a comparison, such as the verdict; empty for a table without comparisons.
+@dataclass(frozen=True)
+class PreferenceColumns:
+    """Columns of a table of preferences that say what is compared, and which is better."""
 
-    Roles are ``text.a``, ``text.b``, ``system.a``, ``system.b``, ``better`` and ``worse`` (either), and ``verdict``.
-    """
-    spelled = {name.strip().lower(): name for name in header}
-    roles: dict[str, str] = {}
-    pairs = [pair for pair in _PAIRS if {*pair} <= {*spelled}]
-    verdicts = [name for name in _VERDICTS if name in spelled and not (name == "winner" and "loser" in spelled)]
-    for name, column in spelled.items():
-        role = None
-        if sided := _SIDED.fullmatch(name):
-            role = f"{'system' if sided[1] in ('system', 'model') else 'text'}.{'a' if sided[2] in 'a1' else 'b'}"
-        elif named := _NAMED.fullmatch(name):
-            role = f"{'text' if named[2] == 'text' else 'system'}.{'a' if named[1] in ('chosen', 'winner') else 'b'}"
-        if role in roles:
-            what = f"columns {shown(roles[role])} and {shown(column)} can both be meant: rename or remove one"
-            raise DataError(what, file=file, line=line)
-        if role is not None:
-            roles[role] = column
-    sides = [side for side in ("text", "system") if {f"{side}.a", f"{side}.b"} <= {*roles}]
-    readings = [*pairs, *([verdict] for verdict in verdicts if sides)]
-    if sides and (columns := one_hot(header)):
-        readings.append([name.strip().lower() for name in columns])
-    if len(readings) > 1:
-        first, second = (" and ".join(shown(spelled[name]) for name in reading) for reading in readings[:2])
-        what = f"which is preferred can be read from {first} or from {second}: rename or remove one of them"
-        raise DataError(what, file=file, line=line)
-    if not readings and "system" in sides:
-        listed = ", ".join([*spelled.values()][:8])
-        what = f"columns {shown(roles['system.a'])} and {shown(roles['system.b'])} compare systems, but no column names"
-        expected = "winner (a, b, tie, ...), or winner_model_a, winner_model_b and winner_tie (0 or 1)"
-        raise DataError(f"{what} the winner; expected {expected}; found {listed}", file=file, line=line)
-    if not readings:
-        return {}
-    found = dict(zip(("better", "worse"), pairs[0], strict=True)) if pairs else {"verdict": readings[0][0]}
-    return {role: roles[role] for role in roles if role.split(".")[0] in sides} | {
-        role: spelled[name] for role, name in found.items()
-    }
+    roles: dict[str, str]
+    """Column for each role: ``text.a``, ``text.b``, ``system.a``, ``system.b``, ``better`` and ``worse`` (of either),
+    and ``verdict``."""
+    relations: dict[str, str]
+    """Relation, ``>``, ``<`` or ``=``, that each column of zeros and ones stands for; empty without such columns."""
 
 
-def one_hot(header: Sequence[str]) -> dict[str, str]:
-    """Return the relation, ``>``, ``<`` or ``=``, that each column of zeros and ones stands for.
-
-    The result is empty unless both ``>`` and ``<`` have a column.
-    """
-    matched = {name: match for name in header if (match := _ONE_HOT.fullmatch(name.strip().lower()))}
-    columns = {name: ">" if match[1] else "<" if match[2] else "=" for name, match in matched.items()}
-    return columns if {">", "<"} <= {*columns.values()} else {}
-
-
-def check_spelling(table: Columns) -> None:
-    """Refuse a table without texts if a column name looks like a misspelling of, say, ``chosen`` or ``winner``."""
-    known = {name for pair in _PAIRS for name in pair} | {*_VERDICTS}
-    for column in names.kinds_of([*map(names.canonical, table.header)]):
-        meant = nearest(column.strip(), known, likeness=0.8)
-        if meant and column.strip().lower() not in known:
-            how = f"rename it, or, to name the columns of systems, {names.BY_OPTION}"
-            raise DataError(f"column {shown(column)} is unknown{meant}: {how}", file=table.file, line=table.header_line)
-
-
-def refuse_votes(table: Columns, systems: Sequence[str]) -> None:
-    """Refuse to read `systems` as columns of outputs where another column says which of them is better."""
-    sided = _TWO_SIDES.fullmatch(" ".join(systems).lower()) if len(systems) == 2 else None
-    unknown = {*names.kinds_of([*map(names.canonical, table.header)])}
-    for column, values in zip(table.header, table.values, strict=True):
-        words = names.words_of(column)
-        if pa.types.is_nested(values.type) or column.strip() not in unknown or not words & (_OF_VOTES | _OF_RESULTS):
-            continue
-        cells = {str(cell).strip().lower() for cell in values.unique().to_pylist() if cell not in (None, "")}
-        numbers, known = not holds_text(values), {name.strip().lower() for name in table.header}
-        if words & _OF_VOTES:
-            votes = numbers or column.strip().lower() in _VERDICTS or all(len(cell) <= 20 for cell in cells)
-        else:
-            votes = (
-                bool(sided)
-                if numbers
-                else all(_relation(cell) or _WON.fullmatch(cell) or cell in known for cell in cells)
-            )
-        if cells and votes:
-            what = f"column {shown(column)} seems to say which of two outputs or systems is better; expected columns"
-            advice = f"text_a and text_b, or model_a and model_b, and preferred: rename them, or {names.BY_OPTION}"
-            raise DataError(f"{what} {advice}", file=table.file, line=table.header_line)
-
-
-def read_preferences(given: Columns, name: str) -> Dataset:
+def read_preferences(given: Columns, preferences: PreferenceColumns, name: str) -> Dataset:
     """Make a data set from a table of preferences."""
-    roles = preference_roles(given.header, given.file, given.header_line)
-    hot = one_hot(given.header) if "verdict" in roles else {}
-    if hot:
-        del roles["verdict"]
+    roles, hot = preferences.roles, preferences.relations
     cells = {
         header: texts_of(_spoken(values), header, given.file, given.lines)
-        for header, values in zip(given.header, given.values, strict=True)
-        if header in roles.values() or not names.kinds_of([names.canonical(header)]) or _is_judge(header)
+        for header, column, values in zip(given.header, given.canonical, given.values, strict=True)
+        if header in roles.values() or column not in given.kinds or _is_judge(header)
     }
     if ignored := [key for key in given.header if key not in cells and key not in hot and key not in names.NOT_READ]:
         log_note(names.not_read(ignored), given.file)
@@ -191,7 +102,7 @@ def read_preferences(given: Columns, name: str) -> Dataset:
             log_note(what, given.file)
         long["seg_id"] = pa.chunked_array([pa.array(np.repeat(np.arange(size) + 1, 2))])
     lines = np.repeat(given.lines, 2)
-    changed = dataclasses.replace(given, header=[*long], values=[*long.values()], lines=lines)
+    changed = replace(given, header=[*long], values=[*long.values()], lines=lines)
     dataset, place = long_table(changed, comparable=True).dataset_and_candidates(name)
     first, second = place[0::2], place[1::2]
     apart = first != second
@@ -199,11 +110,11 @@ def read_preferences(given: Columns, name: str) -> Dataset:
         what = f"left out {counted(int((~apart).sum()), 'comparison')} of a candidate with itself"
         log_note(what, given.file)
     known = {"first": first, "second": second, "relation": np.array(relation, dtype=object)}
-    preferences = {column: values[apart] for column, values in known.items()}
-    preferences["primary"] = np.ones(int(apart.sum()), dtype=bool)
+    kept = {column: values[apart] for column, values in known.items()}
+    kept["primary"] = np.ones(int(apart.sum()), dtype=bool)
     if judge is not None:
-        preferences["judge"] = pd.array(judge.filter(pa.array(apart)), dtype=TEXT)
-    return dataclasses.replace(dataset, preferences=table("preferences", preferences))
+        kept["judge"] = pd.array(judge.filter(pa.array(apart)), dtype=TEXT)
+    return replace(dataset, preferences=table("preferences", kept))
 
 
 def _is_judge(column: str) -> bool:
@@ -258,7 +169,7 @@ def _asked(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
 def _relations(read: dict[str, pa.ChunkedArray], column: str, given: Columns) -> npt.NDArray[np.object_]:
     """Return the relation between the two items of each row, shape (rows,)."""
     encoded = pc.utf8_trim_whitespace(read["verdict"]).fill_null("").combine_chunks().dictionary_encode()
-    known = np.array([_relation(verdict.lower()) for verdict in encoded.dictionary.to_pylist()], dtype=object)
+    known = np.array([relation_of(verdict.lower()) for verdict in encoded.dictionary.to_pylist()], dtype=object)
     relation: npt.NDArray[np.object_] = known[encoded.indices.to_numpy()]
     verdict, wrong, expected = pc.utf8_trim_whitespace(read["verdict"]), pd.isna(relation), _EXPECTED
     for side, sign in (("system.a", ">"), ("system.b", "<")):
@@ -281,7 +192,8 @@ def _relations(read: dict[str, pa.ChunkedArray], column: str, given: Columns) ->
     return relation
 
 
-def _relation(verdict: str) -> str | None:
+def relation_of(verdict: str) -> str | None:
+    """Return the relation, ``>``, ``<`` or ``=``, that a verdict in lower case states, or None for other texts."""
     # tables with missing numbers write whole ones as 1.0
     verdict = re.sub(r"(?<=^[12])\.0$", "", verdict)
     if _TIE.fullmatch(verdict):

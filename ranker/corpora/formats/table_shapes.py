@@ -22,7 +22,7 @@ from ranker.corpora import column_names as names
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.annotation_exports import is_flat_export, without_bookkeeping
 from ranker.corpora.formats.json_lines import CANDIDATES, has_errors
-from ranker.corpora.formats.preference_tables import check_spelling, preference_roles, read_preferences, refuse_votes
+from ranker.corpora.formats.preference_tables import TEXTS, PreferenceColumns, read_preferences, relation_of
 from ranker.corpora.formats.program_outputs import is_of_program
 from ranker.corpora.formats.tables import (
     Columns,
@@ -34,6 +34,19 @@ from ranker.corpora.formats.tables import (
 )
 from ranker.corpora.records import shown
 from ranker.errors import DataError, log_note, nearest
+
+_SIDED = re.compile(rf"({'|'.join(TEXTS)}|system|model)_?([ab12])")
+_NAMED = re.compile(r"(chosen|rejected|winner|loser)_(text|system|model)")
+_PAIRS = (("chosen", "rejected"), ("winner", "loser"))
+_VERDICTS = ("preferred", "preference", "winner")
+_TIED = r"(?:tied?|draw|equal|neither|(?:tie_)?both_?(?:bad|good))"
+_ONE_HOT = re.compile(rf"(?:{'|'.join(_VERDICTS)})_(?:(?:{'|'.join(TEXTS)}|system|model)_?)?(?:([a1])|([b2])|{_TIED})")
+_WON = re.compile(r"win|wins|won|los[se]|lost|loses")
+_OF_VOTES = frozenset(["better", "choice", "chosen", "preference", "preferred", "verdict", "vote", "winner"])
+_OF_RESULTS = frozenset(["best", "label", "labels", "outcome", "result"])
+_TWO_SIDES = re.compile(
+    r"(.*?)[ _-]?(?:a \1[ _-]?b|0 \1[ _-]?1|1 \1[ _-]?2|left \1[ _-]?right)|left[ _-]?(.*) right[ _-]?\2"
+)
 
 
 def table_dataset(table: Columns, name: str, systems: Sequence[str] = ()) -> tuple[Dataset, Int64Array | None]:
@@ -49,18 +62,105 @@ def table_dataset(table: Columns, name: str, systems: Sequence[str] = ()) -> tup
             raise DataError(f"{what}{advice}", file=table.file, line=table.header_line)
     if is_flat_export(table.header):
         table = without_bookkeeping(table)
-    if not systems and "text" not in map(names.canonical, table.header):
-        if preference_roles(table.header, table.file, table.header_line):
-            return read_preferences(table, name), None
+    if not systems and "text" not in table.canonical:
+        if preferences := preference_columns(table.header, table.file, table.header_line):
+            return read_preferences(table, preferences, name), None
         answers = [column for column in table.header if column.strip().lower() in names.ANSWERS]
         if len(answers) == 1:
             named = ["text" if column == answers[0] else column for column in table.header]
             return long_table(replace(table, header=named)).dataset_and_candidates(name)
-        check_spelling(table)
+        _check_spelling(table)
         systems = _columns_of_systems(table)
     if systems:
         return long_table(_by_candidate(table, systems)).dataset(name), None
     return long_table(table).dataset_and_candidates(name)
+
+
+def preference_columns(header: Sequence[str], file: str = "", line: int | None = None) -> PreferenceColumns | None:
+    """Return the columns with preferences in a table with the given header, None if there are none."""
+    spelled = {name.strip().lower(): name for name in header}
+    roles: dict[str, str] = {}
+    pairs = [pair for pair in _PAIRS if {*pair} <= {*spelled}]
+    verdicts = [name for name in _VERDICTS if name in spelled and not (name == "winner" and "loser" in spelled)]
+    for name, column in spelled.items():
+        role = None
+        if sided := _SIDED.fullmatch(name):
+            role = f"{'system' if sided[1] in ('system', 'model') else 'text'}.{'a' if sided[2] in 'a1' else 'b'}"
+        elif named := _NAMED.fullmatch(name):
+            role = f"{'text' if named[2] == 'text' else 'system'}.{'a' if named[1] in ('chosen', 'winner') else 'b'}"
+        if role in roles:
+            what = f"columns {shown(roles[role])} and {shown(column)} can both be meant: rename or remove one"
+            raise DataError(what, file=file, line=line)
+        if role is not None:
+            roles[role] = column
+    sides = [side for side in ("text", "system") if {f"{side}.a", f"{side}.b"} <= {*roles}]
+    readings = [*pairs, *([verdict] for verdict in verdicts if sides)]
+    relations = _one_hot(header) if sides else {}
+    if relations:
+        readings.append([name.strip().lower() for name in relations])
+    if len(readings) > 1:
+        first, second = (" and ".join(shown(spelled[name]) for name in reading) for reading in readings[:2])
+        what = f"which is preferred can be read from {first} or from {second}: rename or remove one of them"
+        raise DataError(what, file=file, line=line)
+    if not readings and "system" in sides:
+        listed = ", ".join([*spelled.values()][:8])
+        what = f"columns {shown(roles['system.a'])} and {shown(roles['system.b'])} compare systems, but no column names"
+        expected = "winner (a, b, tie, ...), or winner_model_a, winner_model_b and winner_tie (0 or 1)"
+        raise DataError(f"{what} the winner; expected {expected}; found {listed}", file=file, line=line)
+    if not readings:
+        return None
+    of_sides = {role: column for role, column in roles.items() if role.split(".")[0] in sides}
+    if relations:
+        return PreferenceColumns(of_sides, relations)
+    better = zip(("better", "worse") if pairs else ("verdict",), readings[0], strict=True)
+    return PreferenceColumns(of_sides | {role: spelled[name] for role, name in better}, {})
+
+
+def _one_hot(header: Sequence[str]) -> dict[str, str]:
+    """Return the relation, ``>``, ``<`` or ``=``, that each column of zeros and ones stands for.
+
+    The result is empty unless both ``>`` and ``<`` have a column.
+    """
+    matched = {name: match for name in header if (match := _ONE_HOT.fullmatch(name.strip().lower()))}
+    columns = {name: ">" if match[1] else "<" if match[2] else "=" for name, match in matched.items()}
+    return columns if {">", "<"} <= {*columns.values()} else {}
+
+
+def _check_spelling(table: Columns) -> None:
+    """Refuse a table without texts if a column name looks like a misspelling of, say, ``chosen`` or ``winner``."""
+    known = {name for pair in _PAIRS for name in pair} | {*_VERDICTS}
+    for column in table.kinds:
+        meant = nearest(column.strip(), known, likeness=0.8)
+        if meant and column.strip().lower() not in known:
+            how = f"rename it, or, to name the columns of systems, {names.BY_OPTION}"
+            raise DataError(f"column {shown(column)} is unknown{meant}: {how}", file=table.file, line=table.header_line)
+
+
+def _refuse_votes(table: Columns, systems: Sequence[str]) -> None:
+    """Refuse to read `systems` as columns of outputs where another column says which of them is better."""
+    sided = _TWO_SIDES.fullmatch(" ".join(systems).lower()) if len(systems) == 2 else None
+    for column, values in zip(table.header, table.values, strict=True):
+        words = names.words_of(column)
+        if (
+            pa.types.is_nested(values.type)
+            or column.strip() not in table.kinds
+            or not words & (_OF_VOTES | _OF_RESULTS)
+        ):
+            continue
+        cells = {str(cell).strip().lower() for cell in values.unique().to_pylist() if cell not in (None, "")}
+        numbers, known = not holds_text(values), {name.strip().lower() for name in table.header}
+        if words & _OF_VOTES:
+            votes = numbers or column.strip().lower() in _VERDICTS or all(len(cell) <= 20 for cell in cells)
+        else:
+            votes = (
+                bool(sided)
+                if numbers
+                else all(relation_of(cell) or _WON.fullmatch(cell) or cell in known for cell in cells)
+            )
+        if cells and votes:
+            what = f"column {shown(column)} seems to say which of two outputs or systems is better; expected columns"
+            advice = f"text_a and text_b, or model_a and model_b, and preferred: rename them, or {names.BY_OPTION}"
+            raise DataError(f"{what} {advice}", file=table.file, line=table.header_line)
 
 
 def is_other_shape(record: object) -> bool:
@@ -69,7 +169,7 @@ def is_other_shape(record: object) -> bool:
     columns = [names.canonical(key) for key, value in keys.items() if isinstance(value, str)]
     systems = [column for column in names.kinds_of(columns) if _may_be_system(column)]
     try:
-        compares = bool(preference_roles([*keys]))
+        compares = preference_columns([*keys]) is not None
     except DataError:
         # it will be raised with the file
         compares = True
@@ -119,18 +219,17 @@ def _may_be_system(column: str) -> bool:
 
 def _columns_of_systems(table: Columns) -> list[str]:
     """Return the names of text columns that seem to hold the outputs of systems, if several do, and log a note."""
-    columns = [*map(names.canonical, table.header)]
+    columns = table.canonical
     if "system" in columns:
         return []
-    unknown = {*names.kinds_of(columns)}
     systems = [
         header
         for header, column, values in zip(table.header, columns, table.values, strict=True)
-        if column in unknown and column != "errors" and _may_be_system(column) and holds_text(values)
+        if column in table.kinds and column != "errors" and _may_be_system(column) and holds_text(values)
     ]
     if len(systems) < 2 or not ("source" in columns or names.reference_columns(columns)):
         return []
-    refuse_votes(table, systems)
+    _refuse_votes(table, systems)
     if target := next(
         (column for column in systems if column.strip().lower() in ("target", "tgt", "trg", "gold")), None
     ):
@@ -150,9 +249,12 @@ def _by_candidate(table: Columns, systems: Sequence[str]) -> Columns:
             raise DataError(what, file=table.file, line=table.header_line)
     size, number = len(table.lines), len(systems)
     outputs = [texts_of(cells[system], system, table.file, table.lines).fill_null("") for system in systems]
-    unknown, known = {*names.kinds_of([*map(names.canonical, table.header)])}, {*systems}
-    others = {key: value for key, value in cells.items() if names.canonical(key) not in unknown and key not in known}
-    if ignored := [key for key in cells if key not in others and key not in known]:
+    others = {
+        key: value
+        for key, column, value in zip(table.header, table.canonical, table.values, strict=True)
+        if column not in table.kinds and key not in systems
+    }
+    if ignored := [key for key in cells if key not in others and key not in systems]:
         log_note(names.not_read(ignored), table.file)
     rows = pa.array(np.repeat(np.arange(size), number))
     long = {key: value.take(rows) for key, value in others.items()}

@@ -15,6 +15,7 @@ the columns; TSV never quotes.
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import itertools
 import math
@@ -23,7 +24,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -77,6 +77,16 @@ class Columns:
     file: str
     unit: str = "line"
     header_line: int | None = None
+
+    @functools.cached_property
+    def canonical(self) -> list[str]:
+        """Canonical name of each column."""
+        return [*map(names.canonical, self.header)]
+
+    @functools.cached_property
+    def kinds(self) -> list[str]:
+        """Canonical names of the columns that may hold ratings, because no other meaning is known."""
+        return names.kinds_of(self.canonical)
 
 
 def table_rows(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> Iterator[tuple[int, list[str]]]:
@@ -192,10 +202,9 @@ def refuse_repeated_header(table: Columns) -> None:
 def long_table(table: Columns, *, comparable: bool = False) -> LongTable:
     """Return a table of the checked columns; if `comparable` is true, it needs no source or reference."""
     lines, file = table.lines, table.file
-    columns = _columns(table.header, file, table.header_line, comparable=comparable)
-    kinds = set(names.kinds_of(columns))
+    columns = _checked(table, comparable=comparable)
     cells = {
-        column: value if column in kinds else texts_of(value, header_name, file, lines)
+        column: value if column in table.kinds else texts_of(value, header_name, file, lines)
         for header_name, column, value in zip(table.header, columns, table.values, strict=True)
     }
     for header_name, column in zip(table.header, columns, strict=True):
@@ -248,12 +257,12 @@ def interleaved(columns: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
     return cells.take(pa.array(np.arange(len(cells)).reshape(len(columns), -1).T.ravel()))
 
 
-def _columns(header: list[str], file: str, line: int | None, *, comparable: bool) -> list[str]:
-    """Check the columns of a header, and return their canonical names."""
-    columns = [names.canonical(name) for name in header]
+def _checked(table: Columns, *, comparable: bool) -> list[str]:
+    """Return the canonical names of a table's columns; refuse missing and repeated ones."""
+    columns, file, line = table.canonical, table.file, table.header_line
     missing = "text" if "text" not in columns else "" if comparable or _is_comparable(columns) else "reference"
     if missing:
-        listed = ", ".join(map(shown, header[:8])) or "nothing"
+        listed = ", ".join(map(shown, table.header[:8])) or "nothing"
         what = f"column {missing!r} is missing; expected at least {_EXPECTED}, found {listed}"
         raise DataError(what, file=file, line=line)
     twice = first_repeated(columns)
@@ -495,13 +504,13 @@ class LongTable:
         rows = {kind: np.flatnonzero(~np.isnan(values)) for kind, (values, _) in numeric.items()}
         for kind, (values, wrong) in numeric.items():
             rated = rows[kind]
-            self._refuse(wrong, partial(self._no_number, kind))
-            self._refuse(~np.isnan(values) & (not kind), partial(_nameless, values))
+            self._refuse(wrong, functools.partial(self._no_number, kind))
+            self._refuse(~np.isnan(values) & (not kind), functools.partial(_nameless, values))
             # a rating without a judge is that of the first row of an output
             unjudged = (judge[before] < 0) & ~np.isnan(values[before]) & (before != np.arange(len(before)))
             again = np.zeros(len(before), dtype=np.bool_)
             again[rated] = pd.DataFrame({"output": output[rated], "judge": judge[rated]}).duplicated() | unjudged[rated]
-            self._refuse(again, partial(self._judged_twice, kind))
+            self._refuse(again, functools.partial(self._judged_twice, kind))
         every = np.concatenate([np.zeros(0, dtype=np.int64), *rows.values()])
         return {
             "candidate": output[every],
