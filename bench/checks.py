@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from bench.common import locate, run_main, table
 from ranker import Dataset, check_outputs, from_texts, load_dataset
-from ranker.corpora.scripts import language_of
+from ranker.text.target_languages import language_of
 
 CORPORA = ("mqm21-ted", "wmt24-esa", "mlqe-pe")
 MOST, FEWEST = 300, 15

@@ -135,6 +135,11 @@ class Dataset:
         return np.array([codes[pair] for pair in self.source_language_pairs], dtype=object)
 
     @functools.cached_property
+    def has_texts(self) -> bool:
+        """True unless the data set has preferences and none of its candidates has a text."""
+        return not len(self.preferences) or bool((self.candidates["text"] != "").any())
+
+    @functools.cached_property
     def fingerprint(self) -> str:
         """SHA-256 digest of the content of all tables: equal content gives an equal fingerprint."""
         digest = hashlib.sha256()
@@ -297,12 +302,6 @@ def view(make: Callable[Concatenate[Dataset, P], T]) -> Callable[Concatenate[Dat
         return value
 
     return get
-
-
-@view
-def has_texts(dataset: Dataset) -> bool:
-    """True unless the data set has preferences and none of its candidates has a text."""
-    return not len(dataset.preferences) or bool((dataset.candidates["text"] != "").any())
 
 
 def source_place(dataset: Dataset, source: int) -> str:

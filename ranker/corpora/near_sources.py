@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ranker.corpora.dataset import Dataset, has_texts, source_place
+from ranker.corpora.dataset import Dataset, source_place
 from ranker.errors import counted
 
 _SPACE = r"[\s\p{Z}\x{85}\x{feff}\x{200b}]+"
@@ -73,7 +73,7 @@ def counts(dataset: Dataset) -> list[str]:
     Texts of white space alone count as empty. Candidates of preferences without texts are not counted.
     """
     problems: dict[str, list[int]] = {}
-    if has_texts(dataset):
+    if dataset.has_texts:
         empty = (_plain(dataset.candidates["text"]) == "").to_numpy(bool)
         problems["empty candidates"] = dataset.candidates["source"][empty].tolist()
     pairs = near_duplicate_sources(dataset)

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranker.arrays import BoolArray, Int64Array
-from ranker.corpora.dataset import Dataset, block_offsets, has_texts, view
+from ranker.corpora.dataset import Dataset, block_offsets, view
 from ranker.corpora.schema import ALIGNMENT, table
 from ranker.errors import DataError, counted, log_note
 
@@ -103,7 +103,7 @@ def only_references(dataset: Dataset) -> BoolArray:
 
 def check_texts(dataset: Dataset) -> None:
     """Refuse a data set of preferences between systems without texts, because nothing in it can be scored."""
-    if not has_texts(dataset):
+    if not dataset.has_texts:
         remedy = "compare them with ranker systems, without --metric, --model and --html"
         what = f"contains preferences between systems without texts: {remedy}"
         raise DataError(what, file=dataset.name)

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset, block_offsets, has_texts, source_place, view
+from ranker.corpora.dataset import Dataset, block_offsets, source_place, view
 from ranker.corpora.judgements import PREFERENCES, kinds, mean_ratings, ratings_of
 from ranker.corpora.records import distinct_values
 from ranker.errors import counted
@@ -510,5 +510,5 @@ CONCLUSIONS: tuple[Check, ...] = (few_sources,)
 def notes_of(dataset: Dataset, checks: Sequence[Check] = CHECKS) -> Iterator[Note]:
     """Yield the notes found by `checks`; checks of texts run only if there are texts."""
     for check in checks:
-        if has_texts(dataset) or check in (almost_all_ties, *CONCLUSIONS):
+        if dataset.has_texts or check in (almost_all_ties, *CONCLUSIONS):
             yield from check(dataset)

@@ -5,13 +5,15 @@ English is detected by its letters and its proportion of function words, unless 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
-from ranker.arrays import BoolArray
+from ranker.arrays import BoolArray, Int64Array
 from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.languages import ENGLISH, LanguagePair, is_language
-from ranker.corpora.scripts import language_of, sampled
+from ranker.corpora.scripts import BLOCKS, HAN, HANGUL, KANA
 from ranker.text.function_words import LISTS, is_among
 from ranker.text.tokenizers import split_and_number
 
@@ -19,6 +21,42 @@ _LOOKED_AT = 1000
 """Maximum number of translations by which a language is detected."""
 _ENOUGH_FUNCTION_WORDS = 0.2
 _ENOUGH_WORDS = 50
+_LEAST_KANA = 0.1
+"""Minimum proportion of kana for a text with Chinese characters to be Japanese."""
+_LONGEST_MEAN = {HAN: 3.0, KANA: 3.0}
+_LONGEST_MEAN_OF_OTHERS = 8.0
+"""Maximum mean number of letters between spaces in text that is segmented into words."""
+_SAMPLED = 500
+"""Maximum number of references of a language pair by which their script is detected."""
+
+
+def language_of(texts: Sequence[str]) -> str | None:
+    """Return the language identified by the script of most letters in `texts`; None if it identifies no language."""
+    joined = "\n".join(texts)
+    if joined.isascii():
+        return None
+    characters = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    points, counts = np.unique(characters, return_counts=True)
+    letters: dict[str, int] = {}
+    for language, first, last in BLOCKS:
+        letters[language] = letters.get(language, 0) + int(counts[(points >= first) & (points <= last)].sum())
+    total = sum(letters.values())
+    if 2 * total <= _number_of_letters(points, counts):
+        return None
+    written, other = (HAN, KANA) if letters[KANA] < _LEAST_KANA * (letters[HAN] + letters[KANA]) else (KANA, HAN)
+    letters[written] += letters.pop(other)
+    language = max(letters, key=lambda name: letters[name])
+    mean = total / len(joined.split())
+    return language if language == HANGUL or mean > _LONGEST_MEAN.get(language, _LONGEST_MEAN_OF_OTHERS) else None
+
+
+def _number_of_letters(points: npt.NDArray[np.uint32], counts: Int64Array) -> int:
+    return int(counts[[chr(point).isalpha() for point in points]].sum())
+
+
+def sampled(references: Int64Array) -> Int64Array:
+    """Return a sample of the references of a language pair, to detect their script."""
+    return references[:: len(references) // _SAMPLED + 1]
 
 
 @view
@@ -89,3 +127,10 @@ def other_language(dataset: Dataset, language: str = ENGLISH) -> str | None:
     if "" not in known or language != ENGLISH or unknown_looks_english(dataset):
         return None
     return "another language"
+
+
+def target_language(dataset: Dataset, lp: str) -> str:
+    """Target language of a language pair, without region: named, or else detected; empty text if unknown."""
+    source = int(np.argmax(dataset.source_language_pairs == lp))
+    named = str(written_languages(dataset)[source]).partition("_")[0]
+    return named or (ENGLISH if in_english(dataset)[source] else "")

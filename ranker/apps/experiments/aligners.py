@@ -16,12 +16,12 @@ from ranker.apps.experiments.tables import Table
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.pharaoh import Alignments
 from ranker.corpora.schema import TEXT
-from ranker.corpora.scripts import HANGUL, language_of, sampled
+from ranker.corpora.scripts import HANGUL
 from ranker.errors import OptionError, nearest
 from ranker.extractors.order.aligner import align_dataset, learn_aligner, load_aligner
 from ranker.files import display_name, read_bytes, sha256
 from ranker.learning.aligner.model import AlignmentModel
-from ranker.text.target_languages import reference_scripts
+from ranker.text.target_languages import language_of, reference_scripts, sampled
 from ranker.text.tokens import tokenise
 
 _NAMED = re.compile(r"(?P<pair>[A-Za-z_]+-[A-Za-z_]+)=(?P<rest>.+)")

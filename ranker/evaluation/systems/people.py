@@ -7,15 +7,10 @@ import json
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from ranker import share
-from ranker.corpora.dataset import Dataset
-from ranker.corpora.languages import ENGLISH
 from ranker.evaluation.resampling.bootstrap import Estimate
 from ranker.ranking.scorers import Scorer, type_of
 from ranker.storage.plain_data import record
-from ranker.text.target_languages import in_english, written_languages
 
 EXPONENT = 2 / 3
 """Exponent of the difference; it predicts held-out corpora better than 1 does."""
@@ -65,10 +60,3 @@ def agreement_curve(scorer: Scorer, target: str) -> AgreementCurve | None:
     ):
         return None
     return curve if (curve.model is None) == (type_of(scorer) == "metric") else None
-
-
-def target_of(dataset: Dataset, lp: str) -> str:
-    """Target language of a language pair: from its name, else detected by script or words, else ""."""
-    source = int(np.argmax(dataset.source_language_pairs == lp))
-    named = str(written_languages(dataset)[source]).partition("_")[0]
-    return named or (ENGLISH if in_english(dataset)[source] else "")

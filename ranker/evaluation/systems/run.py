@@ -39,7 +39,7 @@ from ranker.evaluation.systems.control_variate import controlled_mean
 from ranker.evaluation.systems.human_ranking import HumanRanking, comparisons, rank_clusters, rank_systems
 from ranker.evaluation.systems.levels import documents
 from ranker.evaluation.systems.pair_tests import SystemPairTests, compare_pairs
-from ranker.evaluation.systems.people import FEWEST_SOURCES, AgreementCurve, agreement_curve, target_of
+from ranker.evaluation.systems.people import FEWEST_SOURCES, AgreementCurve, agreement_curve
 from ranker.evaluation.systems.power import sources_needed
 from ranker.evaluation.systems.result import (
     ComparedSystem,
@@ -66,6 +66,7 @@ from ranker.ranking.scorers import (
 )
 from ranker.ranks import merge_ties
 from ranker.signature import make_signature
+from ranker.text.target_languages import target_language
 from ranker.version import VERSION
 
 RESAMPLES: Mapping[SystemTest, int] = {"bs": 1000, "ar": 10_000}
@@ -239,7 +240,7 @@ class _SystemTable:
     """
 
     def __init__(self, dataset: Dataset, lp: LanguagePair) -> None:
-        self.lp, self.target = lp, target_of(dataset, lp)
+        self.lp, self.target = lp, target_language(dataset, lp)
         self.where = lp.of(dataset.name)
         rows = np.flatnonzero(dataset.source_language_pairs[dataset.candidate_source] == lp)
         source, sources = pd.factorize(dataset.candidate_source[rows])
@@ -500,7 +501,7 @@ def _described(name: str, scorer: Scorer, dataset: Dataset) -> SystemsMetric:
     if trained := trained_on(scorer, dataset):
         notes.append(f"{name} {trained}")
     signature = "|".join([scorer.signature(dataset), *fallback(scorer, dataset)])
-    curves = {agreement_curve(scorer, target_of(dataset, lp)) for lp in dataset.language_pairs}
+    curves = {agreement_curve(scorer, target_language(dataset, lp)) for lp in dataset.language_pairs}
     curve = next(filter(None, curves), None)
     return SystemsMetric(
         name,

@@ -10,12 +10,13 @@ import pytest
 from ranker import Ranker, compare_systems, from_records, share
 from ranker.evaluation.resampling.bootstrap import index_draws
 from ranker.evaluation.systems.pair_tests import compare_pairs
-from ranker.evaluation.systems.people import FEWEST_SOURCES, agreement_curve, agreement_curves, target_of
+from ranker.evaluation.systems.people import FEWEST_SOURCES, agreement_curve, agreement_curves
 from ranker.evaluation.systems.power import power_of, smallest_found, sources_needed
 from ranker.extractors.base import mean_score
 from ranker.extractors.registry import make_metric
 from ranker.ranking import included as included_models
 from ranker.ranking.scorers import scorer_of, systems_scorer
+from ranker.text.target_languages import target_language
 from tests.effort import THOROUGH
 
 SIMULATIONS, RESAMPLES = (1000, 1000) if THOROUGH else (150, 200)
@@ -132,7 +133,7 @@ def test_a_curve_is_of_the_languages_that_it_was_learnt_from(
         for number in range(20)
     ]
     data = from_records(sources)
-    assert target_of(data, lp or "?") == target
+    assert target_language(data, lp or "?") == target
     found = {name for name in agreement_curves() if agreement_curve(systems_scorer(scorer_of(name)), target)}
     assert found >= known
     assert bool(found) == bool(known)
