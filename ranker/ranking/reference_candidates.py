@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
-from ranker.arrays import FloatArray
+from ranker.arrays import FloatArray, take_rows
 from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.judgements import PREFERENCES, Judged
 from ranker.corpora.own_references import with_references_as_candidates
-from ranker.corpora.records import Candidate, Record, assemble
-from ranker.corpora.schema import ALIGNMENT
+from ranker.corpora.schema import SCHEMA, TEXT, empty_table
 from ranker.errors import DataError, counted, log_note
 
 
@@ -83,24 +83,21 @@ def leave_one_out(dataset: Dataset) -> Dataset:
 
     The only reference of a source is compared with itself.
     """
-    texts = dataset.references["text"].tolist()
-    alignments = dataset.references[ALIGNMENT].tolist() if ALIGNMENT in dataset.references else None
-    offsets = dataset.reference_offsets.tolist()
-    sources = dataset.sources[["lp", "text"]].astype(object)
-    facts = sources.where(sources.notna(), None).itertuples(index=False, name=None)
-    records = []
-    for source, (lp, text) in enumerate(facts):
-        rows = range(offsets[source], offsets[source + 1])
-        for row in rows:
-            other_rows = [other_row for other_row in rows if other_row != row] or [row]
-            records.append(
-                Record(
-                    text,
-                    [texts[other_row] for other_row in other_rows],
-                    [Candidate("reference", texts[row], alignment=alignments[row] if alignments else None)],
-                    lp=lp,
-                    seg_id=f"{source}.{row}",
-                    reference_alignments=[alignments[other_row] for other_row in other_rows] if alignments else None,
-                )
-            )
-    return assemble(records, dataset.name)
+    references = dataset.references
+    source = references["source"].to_numpy(np.int64)
+    others, offsets = take_rows(dataset.reference_offsets, source)
+    number = np.diff(offsets)
+    row = np.repeat(np.arange(len(source)), number)
+    kept = (others != row) | (number[row] == 1)
+    compared = references.iloc[others[kept]].reset_index(drop=True)
+    keys = pd.array([f"{code}.{row}" for row, code in enumerate(source.tolist())], dtype=TEXT)
+    sources = dataset.sources.iloc[source].reset_index(drop=True).assign(doc=None, seg_id=keys)
+    outputs = references.drop(columns="name").assign(source=np.arange(len(source)), system="reference")
+    return Dataset(
+        dataset.name,
+        sources.astype(SCHEMA["sources"]),
+        compared.assign(source=row[kept], name=None).astype(SCHEMA["references"]),
+        outputs.assign(is_reference=False).astype(SCHEMA["candidates"]),
+        empty_table("ratings"),
+        empty_table("preferences"),
+    )
