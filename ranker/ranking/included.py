@@ -96,18 +96,18 @@ def standard_features(people: Judged) -> tuple[FeatureSet, tuple[str, ...]]:
 
 def _standard_set(outputs: Dataset) -> tuple[str, list[str]]:
     """Return the name of the standard feature set for the references and languages of `outputs`, and why."""
-    others = sorted({*outputs.target_languages} - {"en", ""})
-    reasons = [f"translations into {', '.join(map(repr, others))}"] if others else []
-    if not len(outputs.references):
-        if not others and other_language(outputs):
-            reasons.append("translations that do not look English")
-        sizes = np.diff(outputs.context.candidate_offsets)[np.unique(outputs.candidate_source)]
-        if 2 * (sizes < COMPARABLE).sum() > len(sizes):
-            reasons.append(f"mostly fewer than {COMPARABLE} candidates of a source")
-        return STANDARD_UNREFERENCED_ANY if reasons else STANDARD_UNREFERENCED, ["no references", *reasons]
     if default_model(outputs) == ENGLISH:
         return STANDARD, []
-    return ANY, reasons or ["the references do not look English"]
+    others = sorted({*outputs.target_languages} - {"en", ""})
+    reasons = [f"translations into {', '.join(map(repr, others))}"] if others else []
+    if len(outputs.references):
+        return ANY, reasons or ["the references do not look English"]
+    if not others and other_language(outputs):
+        reasons.append("translations that do not look English")
+    sizes = np.diff(outputs.context.candidate_offsets)[np.unique(outputs.candidate_source)]
+    if 2 * (sizes < COMPARABLE).sum() > len(sizes):
+        reasons.append(f"mostly fewer than {COMPARABLE} candidates of a source")
+    return STANDARD_UNREFERENCED_ANY if reasons else STANDARD_UNREFERENCED, ["no references", *reasons]
 
 
 def _too_few_unknown(people: Judged, known: BoolArray, columns: int) -> bool:

@@ -12,8 +12,8 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, human_scores
 from ranker.errors import counted
 from ranker.evaluation.correlation.segment import source_spearman
+from ranker.evaluation.systems.human_ranking import people_kind
 from ranker.evaluation.systems.result import SystemComparison, SystemsResult
-from ranker.evaluation.systems.run import people_kind
 from ranker.ranking.scorers import Scorer, sign_of
 from ranker.reports.checks import checked
 from ranker.reports.drawing import Plot, require

@@ -10,14 +10,15 @@ import numpy.typing as npt
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, resolve_kind
+from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, rating_names, resolve_kind
 from ranker.corpora.languages import LanguagePair
-from ranker.errors import OptionError, log_note
+from ranker.errors import DataError, OptionError, log_note
 from ranker.evaluation.choices import RankingMethod
 from ranker.evaluation.resampling.bootstrap import draws, resampled_sums, stream
 from ranker.evaluation.systems.bradley_terry import davidson
 from ranker.evaluation.systems.power import fewest_sources
 from ranker.evaluation.systems.trueskill import TrueSkill
+from ranker.extractors.composed.direction import judgements_note
 from ranker.ranks import merge_ties
 
 _CHUNK = 2_000_000
@@ -50,6 +51,41 @@ class HumanRanking:
     systems: tuple[RankedSystem, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class HumanJudgements:
+    """Human judgements of systems: rankings of the systems, and the scores of outputs that they are means of."""
+
+    rankings: tuple[HumanRanking, ...]
+    scores: FloatArray
+    """Human score of each candidate; NaN if people did not score it."""
+    notes: tuple[str, ...] = ()
+
+
+def judged_by_people(dataset: Dataset, kind: str | None, *, resamples: int, seed: int) -> HumanJudgements:
+    """Return the human judgements of the systems in `dataset`; none if `kind` is None or ``auto`` finds no kind."""
+    resolved, notes = people_kind(dataset, kind)
+    unscored = np.full(len(dataset), np.nan)
+    if kind is None or resolved is None:
+        return HumanJudgements((), unscored, notes)
+    scores = None if resolved == PREFERENCES else human_scores(dataset, resolved)
+    method: RankingMethod = "expected-wins" if scores is None else "mean"
+    rankings = _rankings(dataset, scores, method, resamples, seed)
+    notes = (*notes, *filter(None, [judgements_note(dataset, kind)]))
+    return HumanJudgements(rankings, unscored if scores is None else scores, notes)
+
+
+def people_kind(dataset: Dataset, kind: str | None) -> tuple[str | None, tuple[str, ...]]:
+    """Return the kind of judgement for the human ranking (None if unwanted, or if ``auto`` finds none), and notes."""
+    if kind is None:
+        return None, ()
+    try:
+        return resolve_kind(dataset, kind), ()
+    except DataError as error:
+        if kind != AUTO:
+            raise
+        return None, ((f"no human ranking: {error}",) if rating_names(dataset) or len(dataset.errors) else ())
+
+
 def rank_systems(
     dataset: Dataset,
     kind: str = AUTO,
@@ -60,36 +96,44 @@ def rank_systems(
 ) -> tuple[HumanRanking, ...]:
     """Rank the systems of each language pair by human judgements."""
     kind = resolve_kind(dataset, kind)
-    fitting = ("expected-wins", "bradley-terry", "trueskill") if kind == PREFERENCES else ("mean",)
+    fitting: tuple[RankingMethod, ...] = ("mean",)
+    if kind == PREFERENCES:
+        fitting = ("expected-wins", "bradley-terry", "trueskill")
     chosen = fitting[0] if method == "auto" else method
     if chosen not in fitting:
         raise OptionError(f"systems cannot be ranked with {method!r} from {kind}; use {' or '.join(fitting)}")
+    return _rankings(dataset, None if kind == PREFERENCES else human_scores(dataset, kind), chosen, resamples, seed)
+
+
+def _rankings(
+    dataset: Dataset, human: FloatArray | None, method: RankingMethod, resamples: int, seed: int
+) -> tuple[HumanRanking, ...]:
+    """Rank the systems of each language pair by the human scores of the candidates, or by preferences without any."""
     rankings = []
     systems = dataset.candidates["system"].to_numpy(object)
     for lp in dataset.language_pairs:
         inside = dataset.source_language_pairs == lp
-        generator = stream(seed, lp, chosen)
-        if kind == PREFERENCES:
+        generator = stream(seed, lp, method)
+        if human is None:
             first, second, outcome = comparisons(dataset, inside)
             rows = np.concatenate([first, second])
         else:
-            human = human_scores(dataset, kind)
             rows = np.flatnonzero(~np.isnan(human) & inside[dataset.candidate_source])
         if not len(rows):
             continue
         names, code = np.unique(systems[rows].astype(str), return_inverse=True)
         source = np.unique(dataset.candidate_source[rows], return_inverse=True)[1].astype(np.int64)
-        if kind == PREFERENCES:
+        if human is None:
             pairs = code[: len(first)], code[len(first) :], outcome
             source = source[: len(first)]
-        if chosen == "mean":
+        if human is not None:
             columns = np.zeros((source.max() + 1, 2, len(names)))
             np.add.at(columns[:, 0], (source, code), human[rows])
             np.add.at(columns[:, 1], (source, code), 1.0)
             score, sample = _resampled(columns, _ratio, resamples, generator)
-        elif chosen == "bradley-terry":
+        elif method == "bradley-terry":
             score, sample = davidson(*pairs, source, names.tolist(), resamples, generator, f"{dataset.name} {lp}")
-        elif chosen == "expected-wins":
+        elif method == "expected-wins":
             score, sample = _resampled(_wins(pairs, source, len(names)), expected_wins, resamples, generator)
         else:
             score, sample = _trueskill(pairs, source, len(names), resamples, generator)
@@ -102,7 +146,7 @@ def rank_systems(
             continue
         number = np.bincount(code)[known]
         ranked = _ranked(names[known], score[known], sample[:, known], number, int(source.max()) + 1)
-        rankings.append(HumanRanking(lp, chosen, ranked))
+        rankings.append(HumanRanking(lp, method, ranked))
     return tuple(rankings)
 
 

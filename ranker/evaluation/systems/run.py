@@ -15,7 +15,7 @@ import pandas as pd
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows
 from ranker.corpora.dataset import Dataset, source_place
-from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, rating_names, resolve_kind
+from ranker.corpora.judgements import AUTO, PREFERENCES, resolve_kind
 from ranker.corpora.languages import LanguagePair
 from ranker.corpora.own_references import check_texts, without_only_references
 from ranker.corpora.records import first_repeated
@@ -36,7 +36,7 @@ from ranker.evaluation.resampling.significance import (
 )
 from ranker.evaluation.systems.bradley_terry import davidson
 from ranker.evaluation.systems.control_variate import controlled_mean
-from ranker.evaluation.systems.human_ranking import HumanRanking, comparisons, rank_clusters, rank_systems
+from ranker.evaluation.systems.human_ranking import HumanRanking, comparisons, judged_by_people, rank_clusters
 from ranker.evaluation.systems.levels import documents
 from ranker.evaluation.systems.pair_tests import SystemPairTests, compare_pairs
 from ranker.evaluation.systems.people import FEWEST_SOURCES, AgreementCurve, agreement_curve
@@ -50,7 +50,6 @@ from ranker.evaluation.systems.result import (
     SystemsSettings,
 )
 from ranker.extractors.base import Metric
-from ranker.extractors.composed.direction import judgements_note
 from ranker.ranking.ranker import Ranker
 from ranker.ranking.scorers import (
     Scorer,
@@ -169,14 +168,12 @@ def compare_systems(
     for table in tables:
         _check_baseline(baseline, table.names, table.where)
     scorers = {name: systems_scorer(scorer) for name, scorer in scorers.items()}
-    human, notes = _people(dataset, kind, seed)
-    people = {ranking.lp: ranking for ranking in human}
-    by_scores = human and human[0].method == "mean"
-    judged = human_scores(dataset, kind) if kind and by_scores else np.full(len(dataset), np.nan)
+    human = judged_by_people(dataset, kind, resamples=RESAMPLES["bs"], seed=seed)
+    people = {ranking.lp: ranking for ranking in human.rankings}
     if statistics is None:
         statistics = {name: scorer.statistics(dataset) for name, scorer in scorers.items()}
     comparisons = [
-        _compare(table, name, scorer, statistics[name], units, baseline, settings, people.get(table.lp), judged)
+        _compare(table, name, scorer, statistics[name], units, baseline, settings, people.get(table.lp), human.scores)
         for table in tables
         for name, scorer in scorers.items()
     ]
@@ -185,12 +182,12 @@ def compare_systems(
     few += [_few_sources(comparison, settings) for comparison in comparisons]
     return SystemsResult(
         dataset.name,
-        _signature(dataset, settings, baseline, human),
+        _signature(dataset, settings, baseline, human.rankings),
         settings,
         tuple(_described(name, scorer, dataset) for name, scorer in scorers.items()),
         tuple(comparisons),
-        human,
-        (*filter(None, [left_out]), *alone, *notes, *dict.fromkeys(filter(None, few))),
+        human.rankings,
+        (*filter(None, [left_out]), *alone, *human.notes, *dict.fromkeys(filter(None, few))),
         tuple(names for names, _ in nearly_identical(dataset)),
     )
 
@@ -461,27 +458,6 @@ def _by_preferences(dataset: Dataset, baseline: str | None, settings: SystemsSet
     )
 
 
-def people_kind(dataset: Dataset, kind: str | None) -> tuple[str | None, tuple[str, ...]]:
-    """Return the kind of judgement for the human ranking (None if unwanted, or if ``auto`` finds none), and notes."""
-    if kind is None:
-        return None, ()
-    try:
-        return resolve_kind(dataset, kind), ()
-    except DataError as error:
-        if kind != AUTO:
-            raise
-        return None, ((f"no human ranking: {error}",) if rating_names(dataset) or len(dataset.errors) else ())
-
-
-def _people(dataset: Dataset, kind: str | None, seed: int) -> tuple[tuple[HumanRanking, ...], tuple[str, ...]]:
-    """Return people's rankings of the systems, and notes."""
-    human_kind, notes = people_kind(dataset, kind)
-    if kind is None or human_kind is None:
-        return (), notes
-    rankings = rank_systems(dataset, human_kind, resamples=RESAMPLES["bs"], seed=seed)
-    return rankings, (*notes, *filter(None, [judgements_note(dataset, kind)]))
-
-
 def _agreement(
     names: Sequence[str], gain: FloatArray, human: HumanRanking | None
 ) -> tuple[int, float | None, float | None]:
@@ -501,12 +477,13 @@ def _described(name: str, scorer: Scorer, dataset: Dataset) -> SystemsMetric:
     if trained := trained_on(scorer, dataset):
         notes.append(f"{name} {trained}")
     signature = "|".join([scorer.signature(dataset), *fallback(scorer, dataset)])
+    signature += sacrebleu_part(scorer, dataset, ("system",))
     curves = {agreement_curve(scorer, target_language(dataset, lp)) for lp in dataset.language_pairs}
     curve = next(filter(None, curves), None)
     return SystemsMetric(
         name,
         type_of(scorer),
-        signature + sacrebleu_part(scorer, dataset, ("system",)),
+        signature,
         scorer.higher_is_better,
         is_fraction(scorer),
         tuple(notes),
