@@ -112,10 +112,12 @@ def together(people: list[Judged]) -> TrainingTable:
 def without(ranker: Ranker, learnt: TrainingTable) -> Ranker:
     """Return a ranker of the same features that learns from a part of what it was learnt from."""
     other = copy.copy(ranker)
-    found = learn_weights(learnt, ranker.feature_set, ranker.settings, data_hash=learnt.dataset.fingerprint)
-    other.weight_sets, other.training, _ = found
-    other._sources = short_keys(learnt.dataset)
-    return other.with_confidence(())
+    fingerprint = learnt.dataset.fingerprint
+    sets, training, _ = learn_weights(learnt, ranker.feature_set, ranker.settings, data_hash=fingerprint)
+    assert ranker.model
+    fields = {"weight_sets": sets, "training": training, "sources": short_keys(learnt.dataset), "confidence": ()}
+    other.model = ranker.model.changed(**fields)
+    return other
 
 
 def difference(values: FloatArray) -> str:
@@ -158,10 +160,13 @@ def learn(
         if folder:
             folder.mkdir(exist_ok=True)
             other.save(folder / f"{name}.model")
-    included.weight_sets = replace(included.weight_sets, weights=taught.weight_sets.weights)
-    included.training = replace(taught.training, data="+".join(CORPORA))
-    confidence = [fit_confidence(*np.concatenate(part, axis=1)) for part in zip(*margins, strict=True)]
-    included.with_confidence(confidence).save(output)
+    assert included.model
+    included.model = included.model.changed(
+        weight_sets=replace(included.weight_sets, weights=taught.weight_sets.weights),
+        training=replace(taught.training, data="+".join(CORPORA)),
+        confidence=tuple(fit_confidence(*np.concatenate(part, axis=1)) for part in zip(*margins, strict=True)),
+    )
+    included.save(output)
 
 
 def features_of(people: list[Judged], text: str, encoder: str) -> FloatArray:

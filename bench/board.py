@@ -5,7 +5,6 @@ Used by `bench/leaderboard.py` and `bench/consensus.py`.
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import functools
 import io
@@ -250,9 +249,7 @@ class Board:
 
     def keeping(self, ranker: Ranker, corpora: tuple[Dataset, ...]) -> Ranker:
         """Return the ranker, with the columns of corpora kept."""
-        made = copy.copy(ranker)
-        made.feature_set = KeptColumns(ranker.feature_set.extractors, self.work, corpora)
-        return made
+        return ranker.with_feature_set(KeptColumns(ranker.feature_set.extractors, self.work, corpora))
 
 
 def learnt(ranker: Ranker) -> Training:

@@ -69,17 +69,16 @@ def add(path: str) -> Ranker:
     """Return a ranker with the extractor added to its features, at the end."""
     old = Ranker.load(path)
     features = FeatureSet.parse(f"{old.feature_set},mismatch").with_states(old.feature_set.states())
-    new = Ranker(str(features))
-    new.settings, new.training, new.confidence = old.settings, old.training, old.confidence
-    new.feature_set, new._sources = features, old._sources
     more = len(features.columns) - len(old.feature_set.columns)
     # counts of differences are not standardised
-    new.mean, new.scale = np.append(old.mean, np.zeros(more)), np.append(old.scale, np.ones(more))
+    mean, scale = np.append(old.mean, np.zeros(more)), np.append(old.scale, np.ones(more))
     sets = WeightSets.of(features, by_language=old.weight_sets.by_language)
     assert (sets.used[:, :-1] == old.weight_sets.used).all()
     penalties = np.where(sets.used[:, -1:], -PENALTY, 0.0).repeat(more, axis=1)
-    new.weight_sets = dataclasses.replace(sets, weights=np.concatenate([old.weight_sets.weights, penalties], axis=1))
-    return new
+    sets = dataclasses.replace(sets, weights=np.concatenate([old.weight_sets.weights, penalties], axis=1))
+    assert old.model
+    old.model = old.model.changed(feature_set=features, mean=mean, scale=scale, weight_sets=sets)
+    return old
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ import html
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -30,27 +30,23 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import Judged
 from ranker.corpora.languages import ENGLISH
 from ranker.corpora.own_references import drop_sole_references, only_references
-from ranker.corpora.source_keys import UInt32Array, among, short_keys
+from ranker.corpora.source_keys import among, short_keys
 from ranker.errors import DataError, ModelError, OptionError, counted, log_note
 from ranker.extractors.base import join_notes
 from ranker.extractors.composed.direction import judgements_note
 from ranker.extractors.composed.external_scores import ExternalScores, with_given_scores
 from ranker.ranking.by_score import rank_by
-from ranker.ranking.confidence import Confidence, JudgedPairs, fit_confidence, probability
+from ranker.ranking.confidence import Confidence, JudgedPairs, fit_confidence
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.included import UNREFERENCED, default_model, locate, standard_features
 from ranker.ranking.reference_candidates import ReferenceCandidates
 from ranker.ranking.settings import AUTO, DEFAULTS, STANDARD, Loss, PairCounting, Settings, Training
-from ranker.ranking.training import ParentModel, TrainingTable, learn_weights, read_weights, standardiser
-from ranker.ranking.weight_sets import LARGEST, WeightSets, usable
-from ranker.signature import make_signature
-from ranker.storage.escapes import markdown_text
-from ranker.storage.model_files import StoredModel, content_digest, read_model, write_model
-from ranker.storage.plain_data import record
+from ranker.ranking.trained_model import TrainedModel
+from ranker.ranking.training import ParentModel, TrainingTable, learn_weights, standardiser
+from ranker.ranking.weight_sets import WeightSets, usable
+from ranker.storage.model_files import read_model, write_model
 from ranker.text.target_languages import other_language
-from ranker.version import VERSION
 
-_SOURCES = "sources"
 _FAR = 3.0
 """Standard deviations from the training mean beyond which the median of external scores is far outside."""
 
@@ -88,23 +84,14 @@ class Ranker:
     ----------
     settings : Settings
         The parameters.
-    feature_set : FeatureSet
-    mean, scale : float array, shape (columns,)
-    weight_sets : WeightSets
-        A score is the sum of ``weights * (column - mean) / scale``, with weights for what there is of its source.
     base : ParentModel or None
         What it is adapted from.
-    training : Training or None
-        What it was trained on; None before.
+    model : TrainedModel or None
+        What was learnt; None before. A training that fails or is interrupted leaves it as it was.
     training_notes : tuple of str
         What a user should know about the training: what ``auto`` chose, and why.
-    confidence : tuple of Confidence or None
-        What margins mean to people, for every weight set; empty if that was not learnt, see `calibrate`.
     """
 
-    mean: FloatArray
-    scale: FloatArray
-    weight_sets: WeightSets
     name = "ranker"
     """Name in tables: that of the file it was loaded from, or of the included ranker."""
 
@@ -125,20 +112,17 @@ class Ranker:
         self.settings = Settings(
             features, C, loss, kind, pairs, seed, references_as_candidates, exclude_self, base, nonnegative
         )
-        self.feature_set = FeatureSet.parse(STANDARD if features == AUTO else features)
-        if self.feature_set.names_files:
-            self.settings = dataclasses.replace(self.settings, features=str(self.feature_set))
+        self._features = FeatureSet.parse(STANDARD if features == AUTO else features)
+        if self._features.names_files:
+            self.settings = dataclasses.replace(self.settings, features=str(self._features))
         self.base: ParentModel | None = None
-        self.training: Training | None = None
+        self.model: TrainedModel | None = None
         self.training_notes: tuple[str, ...] = ()
-        self.confidence: tuple[Confidence | None, ...] = ()
-        self._sources: UInt32Array = np.zeros(0, dtype=np.uint32)
-        self._stored: StoredModel | None = None
         if base is not None:
-            parent, name = Ranker.load(base), Path(base).name
+            parent, name = Ranker.load(base)._trained(), Path(base).name
             self.settings = dataclasses.replace(self.settings, base=name)
-            self.feature_set, self.mean, self.scale = parent.feature_set, parent.mean, parent.scale
-            self.base = ParentModel(f"{name}#{parent.digest[:8]}", parent.weight_sets)
+            self._features = parent.feature_set
+            self.base = ParentModel(f"{name}#{parent.digest[:8]}", parent.weight_sets, parent.mean, parent.scale)
 
     def __repr__(self) -> str:
         """Return a one-line description of the features and the training data."""
@@ -161,6 +145,36 @@ class Ranker:
         table = pd.DataFrame(columns, index=[*self.feature_set.columns])
         return summary + str(table.sort_values("weight", key=abs, ascending=False).head(10).to_html(notebook=True))
 
+    @property
+    def feature_set(self) -> FeatureSet:
+        """The features, with what they learnt in training."""
+        return self.model.feature_set if self.model else self._features
+
+    @property
+    def mean(self) -> FloatArray:
+        """Mean of each column in the training data, shape (columns,)."""
+        return self._trained().mean
+
+    @property
+    def scale(self) -> FloatArray:
+        """Standard deviation of each column in the training data, shape (columns,)."""
+        return self._trained().scale
+
+    @property
+    def weight_sets(self) -> WeightSets:
+        """Weights of standardised columns, for what there is of a source."""
+        return self._trained().weight_sets
+
+    @property
+    def training(self) -> Training | None:
+        """What it was trained on; None before."""
+        return self.model.training if self.model else None
+
+    @property
+    def confidence(self) -> tuple[Confidence | None, ...]:
+        """What margins mean to people, for every weight set; empty if that was not learnt, see `calibrate`."""
+        return self.model.confidence if self.model else ()
+
     def fit(self, candidates: Candidates) -> Ranker:
         """Learn from the judged candidates among `candidates`, in any form that `score` accepts.
 
@@ -175,12 +189,11 @@ class Ranker:
 
     def fit_table(self, dataset: Dataset) -> TrainingTable:
         """Learn as `fit` does, and return the standardised training table, for cross-validation."""
-        settings, added, notes = self.settings, None, list[str]()
+        settings, features, added, notes = self.settings, self.feature_set, None, list[str]()
         if settings.features == AUTO and self.base is None:
-            self.feature_set, about = standard_features(Judged.of(dataset, settings.kind))
+            features, about = standard_features(Judged.of(dataset, settings.kind))
             notes.extend(about)
-        seen = self.feature_set.pretraining_sources
-        known = among(dataset, seen)
+        known = among(dataset, features.pretraining_sources)
         if known.any():
             # features of what an encoder learnt from look better than those of new data ever will
             what = f"{int(known.sum()):,} of {counted(len(known), 'source')}"
@@ -188,34 +201,33 @@ class Ranker:
                 raise DataError(f"the encoder was trained on {what}: give other data to learn from", file=dataset.name)
             notes.append(f"{what} left out: the encoder was trained on them")
             dataset = dataset.select_sources(~known)
-        scored = with_given_scores(dataset, self.feature_set.members)
+        scored = with_given_scores(dataset, features.members)
         people = Judged.of(scored, settings.kind)
         if settings.references_as_candidates:
             added = ReferenceCandidates.of(scored, people.kind, exclude_self=settings.exclude_self)
-        return self.learn(TrainingTable.of(people, settings.pairs, added), dataset.fingerprint, notes)
+        return self.learn(TrainingTable.of(people, settings.pairs, added), dataset.fingerprint, features, notes)
 
-    def learn(self, table: TrainingTable, data_hash: str, notes: Sequence[str] = ()) -> TrainingTable:
+    def learn(
+        self, table: TrainingTable, data_hash: str, features: FeatureSet | None = None, notes: Sequence[str] = ()
+    ) -> TrainingTable:
         """Learn from a table of judgements without features, and return it with standardised feature columns."""
-        settings, notes = self.settings, [*notes]
-        self.feature_set, table = table.with_features(self.feature_set, self.base)
-        if self.base is None:
-            self.mean, self.scale = standardiser(table.columns)
+        settings, base, notes = self.settings, self.base, [*notes]
+        features, table = table.with_features(features or self.feature_set, base)
+        mean, scale = (base.mean, base.scale) if base else standardiser(table.columns)
         if settings.nonnegative:
-            given = (part for part in self.feature_set.members if isinstance(part, ExternalScores))
+            given = (part for part in features.members if isinstance(part, ExternalScores))
             notes.extend(note for part in given if (note := part.metric_note(table.dataset)))
-        table = dataclasses.replace(table, columns=(table.columns - self.mean) / self.scale)
-        self.weight_sets, self.training, note = learn_weights(
-            table, self.feature_set, settings, self.base, data_hash=data_hash
-        )
+        table = dataclasses.replace(table, columns=(table.columns - mean) / scale)
+        weight_sets, training, note = learn_weights(table, features, settings, base, data_hash=data_hash)
+        sources = np.union1d(short_keys(table.dataset), features.pretraining_sources)
+        self.model = TrainedModel(settings, features, mean, scale, weight_sets, training, sources, base)
         self.training_notes = (*notes, *filter(None, [note]))
-        self._sources = np.union1d(short_keys(table.dataset), self.feature_set.pretraining_sources)
         self.name = type(self).name
-        self.with_confidence(())
         return table
 
     def with_confidence(self, confidence: Sequence[Confidence | None]) -> Ranker:
         """Set the confidence parameters, one for each weight set, and return this ranker."""
-        self.confidence, self._stored = tuple(confidence), None
+        self.model = self._trained().changed(confidence=tuple(confidence))
         return self
 
     def calibrate(self, *judged_data: Candidates) -> Ranker:
@@ -254,19 +266,19 @@ class Ranker:
 
         Each array has the shape (3, pairs); its weights add up to 1.
         """
-        training = self._trained()
-        known = among(dataset, self._sources)
+        model = self._trained()
+        known = among(dataset, model.sources)
         if known.any() and known.all():
             what = "the ranker was trained on all sources of this data set"
             raise DataError(f"{what}: calibrate the ranker on other judged data", file=dataset.name)
         dataset = drop_sole_references(dataset.select_sources(~known))
-        people = Judged.of(dataset, learnt=[training.kind])
+        people = Judged.of(dataset, learnt=[model.training.kind])
         outputs = people.dataset
-        used = self.weight_sets.used_by(outputs)
-        columns = (self.feature_set.transform(outputs, partial=True) - self.mean) / self.scale
-        scores, pairs = columns @ self.weight_sets.weights.T, JudgedPairs.of(people)
+        used = model.weight_sets.used_by(outputs)
+        columns = model.standardised(model.feature_set.transform(outputs, partial=True))
+        scores, pairs = columns @ model.weight_sets.weights.T, JudgedPairs.of(people)
         margins = []
-        for place, needed in enumerate(self.weight_sets.used):
+        for place, needed in enumerate(model.weight_sets.used):
             scored = ~(needed & ~used[outputs.candidate_source[pairs.first]]).any(axis=1)
             margin = (scores[pairs.first, place] - scores[pairs.second, place])[scored]
             margins.append(np.stack([margin, pairs.outcome[scored], np.full(len(margin), 1 / max(len(margin), 1))]))
@@ -276,12 +288,7 @@ class Ranker:
         self, dataset: Dataset, source: npt.ArrayLike, margin: npt.ArrayLike
     ) -> dict[str, FloatArray | BoolArray]:
         """Return confidence and likely ties for margins between two candidates; see `scorers.certainty_of`."""
-        if not any(self.confidence):
-            return {}
-        # the last is for sources that no weight set can score
-        sets = [(each.slope, each.lapse, each.tie) if each else (np.nan,) * 3 for each in (*self.confidence, None)]
-        slope, lapse, tie = np.array(sets)[self.weight_sets.choose(dataset)[np.asarray(source)]].T
-        return {"confidence": probability(margin, slope, lapse), "likely_tie": np.asarray(margin) <= tie}
+        return self._trained().certainty(dataset, source, margin)
 
     def candidate_scores(self, candidates: Candidates) -> FloatArray:
         """Return scores as an array, with a value for each row of a frame or, for other data, for each candidate."""
@@ -401,8 +408,7 @@ class Ranker:
 
     def learnt_from(self, dataset: Dataset) -> BoolArray:
         """Return the mask of the sources of `dataset` that were used in training."""
-        self._trained()
-        return among(dataset, self._sources)
+        return among(dataset, self._trained().sources)
 
     def contributions(self, candidates: Candidates) -> FloatArray:
         """Return every column's contribution to the score of every row of a frame or, for other data, every candidate.
@@ -410,13 +416,8 @@ class Ranker:
         The shape is (rows, columns). The model is linear, so each row adds up to the score exactly. Rows are NaN for a
         candidate that is the only reference of its source.
         """
-        self._trained()
-        read = candidate_rows(candidates)
-        weights, used = self.weight_sets.of_candidates(read.dataset), self.weight_sets.used_in(read.dataset)
-        columns = self.feature_set.transform(read.dataset, partial=True, used=used)
-        parts = weights * ((columns - self.mean) / self.scale)
-        parts[only_references(read.dataset)] = np.nan
-        return read.by_row(parts)
+        model, read = self._trained(), candidate_rows(candidates)
+        return read.by_row(model.contributions(read.dataset))
 
     @property
     def weights(self) -> FloatArray:
@@ -465,38 +466,12 @@ class Ranker:
 
     def signature(self) -> str:
         """Return one line that states everything that affects the scores of this ranker."""
-        training = self._trained()
-        parts = {
-            "ranker": VERSION,
-            "model": self.digest[:8],
-            "features": self.feature_set.signature(),
-            "kind": training.kind,
-            "pairs": training.pairs,
-            "loss": training.loss,
-            "C": f"{training.C:g}",
-            "references_as_candidates": training.references,
-            "exclude_self": "true" if self.settings.exclude_self else None,
-            "nonnegative": "true" if self.settings.nonnegative else None,
-            "base": training.base,
-            "data": f"{training.data}#{training.data_hash[:8]}",
-            "seed": training.seed,
-        }
-        return make_signature(parts)
+        return self._trained().signature()
 
     @property
     def digest(self) -> str:
-        """SHA-256 of everything that scores depend on: features and their learnt state, means, scales and weights.
-
-        The rest of a model file, such as the record of training and the confidence parameters, does not count.
-        """
-        content = self._content()
-        return content_digest(
-            {
-                **{key: content.model[key] for key in ("features", "columns", "weights")},
-                "by_language": self.weight_sets.by_language,
-                "arrays": {name: each for name, each in content.array_digests.items() if name != f"{_SOURCES}.npz"},
-            }
-        )
+        """SHA-256 of everything that scores depend on; see `ranker.ranking.trained_model.TrainedModel.digest`."""
+        return self._trained().digest
 
     def save(self, path: str | Path) -> None:
         """Write the trained ranker to a model file; see `ranker.storage.model_files`.
@@ -506,7 +481,8 @@ class Ranker:
         ModelError
             If the ranker is not trained, or `path` exists and is not a model file.
         """
-        write_model(path, self._content(), self.card())
+        model = self._trained()
+        write_model(path, model.content, model.card())
 
     @classmethod
     def load(cls, path: str | Path) -> Ranker:
@@ -519,117 +495,29 @@ class Ranker:
             here than where it was trained.
         """
         located = locate(path)
-        stored = read_model(located)
-        model = stored.model
-        try:
-            training = record(Training, model["training"])
-            if not isinstance(model["features"], str):
-                raise TypeError
-            columns = model["columns"]
-            # the list: feature sets may have other names now, or hold something else
-            ranker = cls(model["features"])
-            ranker.settings = Settings.read(model["settings"])
-            numbers = {
-                key: np.array([column[key] for column in columns], dtype=np.float64) for key in ("mean", "scale")
-            }
-            names = tuple(column["name"] for column in columns)
-            same = names == ranker.feature_set.columns
-            sets, base = read_weights(ranker.feature_set, model, training) if same else (None, None)
-            # larger numbers could overflow to infinite scores
-            values = np.concatenate([*numbers.values()])
-            sound = bool((np.abs(values) <= LARGEST).all() and (numbers["scale"] >= 1 / LARGEST).all())
-            known = stored.arrays[_SOURCES][_SOURCES]
-            confidence = tuple(
-                None if each is None else record(Confidence, each) for each in model.get("confidence", ())
-            )
-            sound = sound and len(confidence) in (0, len(model.get("weights", ())))
-            if not sound or known.dtype != np.uint32 or known.ndim != 1:
-                raise ValueError
-        except OptionError as error:
-            raise ModelError(f"{path}: {error}") from None
-        except (KeyError, TypeError, ValueError):
-            raise ModelError(f"{path}: model.json is incomplete; train the model again") from None
-        if ranker.feature_set.names_files:
-            raise ModelError(f"{path}: refers to a file with scores, which is not allowed in a model: train it again")
-        if sets is None:
-            pairs = itertools.zip_longest(names, ranker.feature_set.columns)
-            then, now = next(pair for pair in pairs if pair[0] != pair[1])
-            what = f"was trained on column {then!r}, but this version has {now!r} instead"
-            raise ModelError(f"{path}: {what}; train it again")
-        try:
-            ranker.feature_set = ranker.feature_set.with_states(stored.arrays)
-        except ModelError as error:
-            raise ModelError(f"{path}: {error}") from None
-        ranker.mean, ranker.scale, ranker.weight_sets = numbers["mean"], numbers["scale"], sets
-        ranker.base, ranker.training = base, training
-        ranker._sources, ranker.confidence, ranker._stored = known, confidence, stored
+        model, ranker = TrainedModel.read(read_model(located), path), cls()
+        ranker.settings, ranker.base, ranker.model = model.settings, model.parent, model
         ranker.name = located.name or cls.name
+        return ranker
+
+    def with_feature_set(self, features: FeatureSet) -> Ranker:
+        """Return this ranker with another form of its features, which makes the same columns."""
+        ranker = copy.copy(self)
+        ranker._features, ranker.model = features, self.model and self.model.part(feature_set=features)
         return ranker
 
     def with_files(self, files: Mapping[str, str]) -> Ranker:
         """Return this ranker with external scores read from `files`, which are keyed by the names of the scores."""
-        ranker = copy.copy(self)
-        ranker.feature_set = self.feature_set.with_files(files)
-        return ranker
+        return self.with_feature_set(self.feature_set.with_files(files))
 
     def card(self) -> str:
         """Return the model card in Markdown."""
-        training = self._trained()
-        lines = [
-            "# A ranker for machine translations",
-            "",
-            f"Scores candidate translations of a source with {counted(len(self.weights), 'feature')}; higher is "
-            "better. Scores of different sources are not comparable.",
-            "",
-            f"- Trained on: {markdown_text(training.data)} ({counted(training.sources, 'source')}, "
-            f"{counted(training.candidates, 'judged candidate')}), judgements of kind {markdown_text(training.kind)}",
-            *([f"- Adapted from: {markdown_text(training.base)}, C = {training.C:g}"] if training.base else []),
-            f"- Signature: `{self.signature()}`",
-            f"- Created by ranker {VERSION}",
-            "",
-            f"| column | {' | '.join(['weight', *self.weight_sets.titles])} | mean | scale |",
-            "|---" * (len(self.weight_sets.weights) + 3) + "|",
-            *(
-                f"| `{name}` | {' | '.join(f'{weight:+.4f}' for weight in weights)} | {mean:.4f} | {scale:.4f} |"
-                for name, weights, mean, scale in zip(
-                    self.feature_set.columns, self.weight_sets.weights.T, self.mean, self.scale, strict=True
-                )
-            ),
-        ]
-        return "\n".join(lines) + "\n"
+        return self._trained().card()
 
-    def _content(self) -> StoredModel:
-        """Return the content of the model file, made and hashed once after training."""
-        if self._stored is None:
-            arrays = {**self.feature_set.states(), _SOURCES: {_SOURCES: self._sources}}
-            self._stored = StoredModel(self._document(), arrays)
-        return self._stored
-
-    def _document(self) -> dict[str, Any]:
-        training = self._trained()
-        return {
-            "version": VERSION,
-            # equal models are equal files: a seed without effect is left out
-            "settings": dataclasses.replace(self.settings, seed=training.seed or 0).document(),
-            "features": str(self.feature_set),
-            "training": dataclasses.asdict(training),
-            "columns": [
-                {"name": name, "mean": float(mean), "scale": float(scale)}
-                for name, mean, scale in zip(self.feature_set.columns, self.mean, self.scale, strict=True)
-            ],
-            "weights": self.weight_sets.document(),
-            **(
-                {"confidence": [each and dataclasses.asdict(each) for each in self.confidence]}
-                if any(self.confidence)
-                else {}
-            ),
-            **({"base": self.base.document()} if self.base else {}),
-        }
-
-    def _trained(self) -> Training:
-        if self.training is None:
+    def _trained(self) -> TrainedModel:
+        if self.model is None:
             raise ModelError("the ranker is not trained; call fit or load")
-        return self.training
+        return self.model
 
 
 def training_data(candidates: Candidates, kind: str) -> Dataset:

@@ -224,8 +224,12 @@ def systems_scorer(scorer: Scorer) -> Scorer:
     if sets is None:
         raise _no_evidence("the model")
     columns, part = ranker.feature_set.columns_of(~compares), copy.copy(ranker)
-    part.feature_set = FeatureSet(tuple(itertools.compress(ranker.feature_set.extractors, ~compares)))
-    part.mean, part.scale, part.weight_sets = ranker.mean[columns], ranker.scale[columns], sets
+    part.model = ranker.model and ranker.model.part(
+        feature_set=FeatureSet(tuple(itertools.compress(ranker.feature_set.extractors, ~compares))),
+        mean=ranker.mean[columns],
+        scale=ranker.scale[columns],
+        weight_sets=sets,
+    )
     return RankerScorer(part, whole=ranker)
 
 

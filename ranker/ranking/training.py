@@ -220,10 +220,12 @@ def _filled(matrix: FloatArray, known: BoolArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class ParentModel:
-    """Name and weights of the ranker that an adapted ranker starts from."""
+    """Name, weights, and means and scales of columns of the ranker that an adapted ranker starts from."""
 
     name: str
     weight_sets: WeightSets
+    mean: FloatArray
+    scale: FloatArray
 
     @property
     def weights(self) -> FloatArray:
@@ -236,21 +238,23 @@ class ParentModel:
         return {"name": self.name, "by_language": sets.by_language, "weights": sets.document()}
 
     @classmethod
-    def read(cls, features: FeatureSet, document: Mapping[str, Any]) -> ParentModel:
-        """Read the parent model from the JSON document of a model file."""
+    def read(
+        cls, features: FeatureSet, document: Mapping[str, Any], mean: FloatArray, scale: FloatArray
+    ) -> ParentModel:
+        """Read the parent model from the JSON document of a model file, which has its `mean` and `scale`."""
         name, by_language = document["name"], document["by_language"]
         if not (isinstance(name, str) and isinstance(by_language, bool)):
             raise ValueError("base")
-        return cls(name, WeightSets.read(features, document["weights"], by_language=by_language))
+        return cls(name, WeightSets.read(features, document["weights"], by_language=by_language), mean, scale)
 
 
 def read_weights(
-    features: FeatureSet, model: Mapping[str, Any], training: Training
+    features: FeatureSet, model: Mapping[str, Any], training: Training, mean: FloatArray, scale: FloatArray
 ) -> tuple[WeightSets, ParentModel | None]:
     """Read the weights of a ranker, and its parent model if it has one, from the JSON document of a model file."""
     if training.base is None:
         return WeightSets.read(features, model["weights"], by_language=training.targets == ENGLISH), None
-    base = ParentModel.read(features, model["base"])
+    base = ParentModel.read(features, model["base"], mean, scale)
     sets = WeightSets.read(features, model["weights"], by_language=base.weight_sets.by_language)
     if base.name != training.base or not np.array_equal(sets.used, base.weight_sets.used):
         raise ValueError("base")

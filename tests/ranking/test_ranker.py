@@ -11,7 +11,7 @@ import pytest
 
 from ranker import Ranker, load_dataset
 from ranker.corpora.schema import table
-from ranker.errors import ModelError, OptionError
+from ranker.errors import DataError, ModelError, OptionError
 from ranker.ranking.by_score import rank_by
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.scorers import RankerScorer, trained_on
@@ -93,16 +93,28 @@ def test_a_score_is_the_weighted_sum_of_standardised_features(trained, sample):
 
 def test_a_digest_is_of_what_scores_depend_on(trained, tmp_path):
     trained.save(tmp_path / "x.model")
-    other = Ranker.load(tmp_path / "x.model")
-    other.training = dataclasses.replace(other.training, objective=1.0, duality_gap=1e-9, data="elsewhere")
-    assert other.with_confidence(()).digest == trained.digest
-    for name in ("mean", "scale"):
-        another = Ranker.load(tmp_path / "x.model")
-        setattr(another, name, getattr(another, name) * 1.01)
-        assert another.with_confidence(()).digest != trained.digest
-    another = Ranker.load(tmp_path / "x.model")
-    another.weight_sets = dataclasses.replace(another.weight_sets, weights=1.01 * another.weight_sets.weights)
-    assert another.with_confidence(()).digest != trained.digest
+    model = Ranker.load(tmp_path / "x.model").model
+    training = dataclasses.replace(model.training, objective=1.0, duality_gap=1e-9, data="elsewhere")
+    assert model.changed(training=training).digest == trained.digest
+    sets = dataclasses.replace(model.weight_sets, weights=1.01 * model.weight_sets.weights)
+    for change in ({"mean": model.mean * 1.01}, {"scale": model.scale * 1.01}, {"weight_sets": sets}):
+        assert model.changed(**change).digest != trained.digest
+
+
+@pytest.mark.parametrize(("features", "error"), [("bleu,chrf", KeyboardInterrupt), ("auto", DataError)])
+def test_a_training_that_fails_changes_nothing(sample, monkeypatch, features, error):
+    ranker = Ranker(features, kind="fluency", C=0.01).fit(sample)
+    before, text = ranker.candidate_scores(sample), str(ranker.feature_set)
+
+    def fail(*_, **__):
+        raise error("stopped")
+
+    monkeypatch.setattr("ranker.ranking.ranker.learn_weights", fail)
+    other = dataclasses.replace(sample.select_sources(np.arange(len(sample.sources)) < 60), name="other")
+    with pytest.raises(error):
+        ranker.fit(other)
+    assert str(ranker.feature_set) == text
+    np.testing.assert_array_equal(ranker.candidate_scores(sample), before)
 
 
 def test_means_and_scales_hide_the_noise_of_a_processor():

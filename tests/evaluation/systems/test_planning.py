@@ -104,8 +104,7 @@ def test_only_what_a_curve_was_learnt_from_has_one() -> None:
     names = [name for name, curve in agreement_curves().items() if curve.model is not None]
     assert all(agreement_curve(systems_scorer(scorer_of(name)), "en") for name in ("bleu", "chrf", "ter", *names))
     other = Ranker.load(included_models.locate("full-any"))
-    other.mean = other.mean + 1
-    other._stored = None
+    other.model = other.model.changed(mean=other.mean + 1)
     for scorer in (other, "bleu[order=2]", "ribes"):
         assert agreement_curve(scorer_of(scorer), "en") is None
 
