@@ -178,6 +178,7 @@ def test_auto_takes_the_smallest_C_that_may_be_as_good_as_the_best_of_a_plain_cr
     assert svm.C_ * len(all_pairs(y, groups)) == pytest.approx(10.0 ** (np.flatnonzero(good)[0] - 2))
     final = RankSVM(C=svm.C_, loss=loss).fit(X, y, groups)
     np.testing.assert_array_equal(final.coef_, svm.coef_)
+    assert not hasattr(svm.set_params(C=1.0).fit(X, y, groups), "cv_results_")
 
 
 def test_auto_on_preferences_holds_out_connected_components():
