@@ -22,6 +22,7 @@ def found(source: str, output: str, lp: str = "de-en", references: list[str] | N
     return dict(check_outputs(data)[["check", "found"]].itertuples(index=False))
 
 
+ROAD = "The road is closed because of the snow, and the school is open."
 FAILS = [
     ("Es regnet.", " ", "de-en", "empty", "no text"),
     ("Es regnet.", "...", "de-en", "empty", "no words"),
@@ -112,6 +113,21 @@ FAILS = [
         "language",
         "Estonian",
     ),
+    *(
+        (ROAD, output, f"en-{expected}", "language", language)
+        for expected, language, output in (
+            ("ar", "Urdu", "برف کی وجہ سے سڑک بند ہے، لیکن اسکول کھلا ہے۔"),
+            ("fa", "Arabic", "الطريق مغلق بسبب الثلج الذي سقط في الليل، لكن المدرسة مفتوحة."),
+            ("ur", "Persian", "جاده به دلیل برف بسته است، اما مدرسه باز است."),
+            ("hi", "Marathi", "बर्फामुळे रस्ता बंद आहे, पण शाळा उघडी आहे."),
+            ("mr", "Hindi", "बर्फ़ के कारण सड़क बंद है, लेकिन स्कूल खुला है।"),
+            ("be", "Russian", "Дорога закрыта из-за снега, но школа открыта, и там есть дети, как и всегда."),
+            ("mk", "Serbian", "Пут је затворен због снега, али је школа отворена и сви су тамо."),
+            ("is", "Spanish", "La carretera está cerrada por la nieve, pero la escuela está abierta."),
+            ("nl", "Albanian", "Rruga është e mbyllur për shkak të borës, por shkolla është e hapur."),
+        )
+    ),
+    ("Die Straße ist wegen Schnee gesperrt.", ROAD, "de-sq", "language", "English"),
     ("Prší.", "It rains.\n\nWould you like another version?", "cs-en", "preamble", "Would you"),
     ("It rains.", "Идёт дождь. (Перевод сохраняет стиль.)", "en-ru", "preamble", "(Перевод"),
     ("It rains.", "下雨了。（原文为口语）", "en-zh", "preamble", "（原文"),
@@ -142,6 +158,25 @@ def test_an_output_fails_one_check(source, output, lp, check, what):
 
 
 SOUND = [
+    *(
+        (ROAD, output, f"en-{language}")
+        for language, output in (
+            ("ar", "الطريق مغلق بسبب الثلج الذي سقط في الليل، لكن المدرسة مفتوحة."),
+            ("fa", "جاده به دلیل برف بسته است، اما مدرسه باز است."),
+            ("ur", "برف کی وجہ سے سڑک بند ہے، لیکن اسکول کھلا ہے۔"),
+            ("hi", "बर्फ़ के कारण सड़क बंद है, लेकिन स्कूल खुला है।"),
+            ("mr", "बर्फामुळे रस्ता बंद आहे, पण शाळा उघडी आहे."),
+            ("ne", "हिउँका कारण बाटो बन्द छ, तर विद्यालय खुला छ।"),
+            ("be", "Дарога закрыта з-за снегу, але школа яшчэ адкрытая, і там ёсць дзеці."),
+            ("mk", "Патот е затворен поради снегот, но училиштето е отворено и сите се таму."),
+            ("sr", "Put je zatvoren zbog snega, ali je škola otvorena i svi su tamo."),
+            ("ca", "La carretera està tancada per la neu, però l'escola és oberta."),
+            ("gl", "A estrada está pechada pola neve, pero a escola está aberta."),
+            ("is", "Vegurinn er lokaður vegna þess að það snjóaði, en skólinn er opinn."),
+            ("af", "Die pad is toe as gevolg van die sneeu, maar die skool is oop."),
+            ("ms", "Jalan itu ditutup kerana salji, tetapi sekolah itu dibuka."),
+        )
+    ),
     ("Er zahlte 1.000,50 Euro.", "He paid 1,000.5 euros.", "de-en"),
     ("1,5 Millionen Menschen", "1,500,000 people", "de-en"),
     ("他花了30万元。", "He spent 300,000 yuan.", "zh-en"),
