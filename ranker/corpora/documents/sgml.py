@@ -17,7 +17,7 @@ it: ``<doc id=...>`` with ``<src lang=...>``, ``<ref lang=... translator=...>`` 
 are read by one tolerant scanner: tags and attributes in upper or lower case, attributes in any order, quoted or not,
 spelled ``docid`` or ``doc_id``, segments over several lines.
 What is not tolerated is what would lose text: a tag that is not closed, a segment without an id, two of one id.
-Inside a segment only the tags named here are markup; ``<unk>`` is text there.
+Inside a segment only the tags named here are markup; ``<unk>`` is text there, and so is all of a CDATA section.
 """
 
 from __future__ import annotations
@@ -41,10 +41,13 @@ VERSIONS: dict[str, Role] = {"src": "source", "ref": "reference", "hyp": "system
 """Parts of a document in WMT files."""
 
 _TOKEN = re.compile(r"<(/?)(seg|doc|srcset|refset|tstset|src|ref|hyp)(?=[\s/>])", re.IGNORECASE)
-_COMMENT = re.compile("<!--.*?-->", re.DOTALL)
+_COMMENT_OR_CDATA = re.compile(r"<!--.*?-->|<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _SEGMENT_OR_COMMENT = re.compile(r"<seg\b.*?</seg|<!--.*?-->", re.DOTALL | re.IGNORECASE)
 _REMOVED = "\x1f"
 """Replacement of the characters of comments, so that all others keep their positions; counts as white space."""
+_LITERAL = {ord("<"): "\ufdd0", ord("&"): "\ufdd1"}
+"""Replacements of the characters that are not markup in CDATA; Unicode reserves them for such use."""
+_MARKS = {ord(replacement): character for character, replacement in _LITERAL.items()}
 _VALUE = r""""[^"<>\n]*"|'[^'<>\n]*'|[^\s"'<>]*[^\s"'<>/]"""
 _REST_OF_TAG = re.compile(rf"((?:\s+[\w:.-]+(?:\s*=\s*(?:{_VALUE}))?)*)\s*(/?)>")
 _ATTRIBUTE = re.compile(rf"(?<![\w:.-])([\w:.-]+)\s*=\s*({_VALUE})")
@@ -92,7 +95,7 @@ def key(text: str) -> str:
 
 def parse_documents(text: str, file: str) -> list[Document]:
     r"""Parse all documents of a file, in order."""
-    text = _SEGMENT_OR_COMMENT.sub(lambda part: _COMMENT.sub(_removed, part[0]), text)
+    text = _SEGMENT_OR_COMMENT.sub(lambda part: _COMMENT_OR_CDATA.sub(_without_marks, part[0]), text)
     parser = _Parser(text, file)
     position = 0
     while token := _TOKEN.search(text, position):
@@ -245,12 +248,15 @@ class _Parser:
         return self.documents
 
 
-def _removed(comment: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", _REMOVED, comment[0])
+def _without_marks(part: re.Match[str]) -> str:
+    """Blank out a comment, or the marks of a CDATA section."""
+    if part[1] is None:
+        return re.sub(r"[^\n]", _REMOVED, part[0])
+    return _REMOVED * len("<![CDATA[") + part[1].translate(_LITERAL) + _REMOVED * len("]]>")
 
 
 def _clean(text: str) -> str:
-    text = _unescape(text.replace(_REMOVED, ""))
+    text = _unescape(text.replace(_REMOVED, "")).translate(_MARKS)
     return " ".join(_BROKEN_CHINESE_LINE.sub("", text).split())
 
 

@@ -111,6 +111,8 @@ def test_a_tag_in_many_spellings(tag: str) -> None:
         ("an <unk> and <p> a < b > c", "an <unk> and <p> a < b > c"),
         ("one<!-- two -->, three", "one, three"),
         ("an <!-- arrow", "an <!-- arrow"),
+        ("<![CDATA[a < b &amp; <seg> <!-- c --> [d]]]> &amp; <![CDATA[]]>e", "a < b &amp; <seg> <!-- c --> [d] & e"),
+        ("<!-- <![CDATA[ -->a]]> <![CDATA[b", "a]]> <![CDATA[b"),
         ("\t tabs\u3000and　wide\u00a0blanks ", "tabs and wide blanks"),
         ("图书馆\n  在市场\n near the\n中 river", "图书馆在市场 near the 中 river"),
         ("ひら\nがな", "ひらがな"),
