@@ -162,8 +162,10 @@ def _aligned(role: sgml.Role, path: str | Path, name: str, like: _Part) -> _Part
 def _records(parts: Sequence[_Part], file: str) -> list[Record]:
     parts = _distinct(parts)
     notes = Notes()
-    names = {role: [testset_part.name for testset_part in parts if testset_part.role == role] for role in sgml.ROLES}
-    corpus = DocumentCorpus(_language_pair(parts, file), frozenset(names["reference"]), tuple(names["system"]), notes)
+    systems = tuple(part.name for part in parts if part.role == "system")
+    # a name that a reference has from its file is no translator's
+    translators = frozenset(part.name for part in parts if part.role == "reference" and part.documents[0].sysid)
+    corpus = DocumentCorpus(_language_pair(parts, file), translators, systems, notes)
     for testset_part in sorted(parts, key=lambda part: list(sgml.ROLES).index(part.role)):
         part = ManifestPart(testset_part.role, testset_part.name, ())
         if testset_part.role == "source":

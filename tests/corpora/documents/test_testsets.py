@@ -178,6 +178,23 @@ def test_a_system_without_a_name_is_called_by_its_file(tmp_path: Path) -> None:
     assert dataset.candidates["system"].tolist() == ["mine.sgm"] * 3
 
 
+def test_a_system_without_a_name_is_no_reference(tmp_path: Path) -> None:
+    parts = [("srcset", SOURCES), ("refset", REFERENCES["A"]), ("tstset", SYSTEMS["good"])]
+    texts = [mteval_set(kind, {"x": item}).replace(' sysid="x"', "") for kind, item in parts]
+    (tmp_path / "all.sgm").write_text("".join(texts))
+    together = read_dataset(tmp_path / "all.sgm")
+    paths = [tmp_path / folder / "news" for folder in ("src", "ref", "out")]
+    for path, text in zip(paths, texts, strict=True):
+        path.parent.mkdir()
+        path.write_text(text)
+    apart = read_parallel(paths[0], [paths[1]], [paths[2]])
+    assert not together.is_reference.any()
+    assert not apart.is_reference.any()
+    # a name in the tags is of a translator, whichever set it is in
+    (tmp_path / "all.sgm").write_text(texts[0] + "".join(mteval_set(kind, {"x": item}) for kind, item in parts[1:]))
+    assert read_dataset(tmp_path / "all.sgm").is_reference.all()
+
+
 def test_what_is_lacking_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     lacking = {"d1": ["One", ""]}
     path = tmp_path / "x.xml"
