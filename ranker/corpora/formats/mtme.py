@@ -42,8 +42,8 @@ _METRIC = re.compile(r"(?P<name>.+)-(?P<references>[^-]+)\.seg\.score\Z")
 
 
 def is_mtme(folder: str | Path) -> bool:
-    """True if a directory has the layout of mt-metrics-eval."""
-    return all((Path(folder) / name).is_dir() for name in ("sources", _OUTPUTS))
+    """True if a directory has the layout of mt-metrics-eval, even without its sources."""
+    return (Path(folder) / _OUTPUTS).is_dir()
 
 
 def read_mtme(folder: str | Path, *, name: str | None = None) -> Dataset:

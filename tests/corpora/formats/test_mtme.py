@@ -157,6 +157,8 @@ def test_missing_parts(folder: Path) -> None:
     says = "contains no output, expected files named SYSTEM.txt"
     refusal(lambda: read_mtme(folder), folder / "system-outputs" / "en-de", None, says)
     shutil.rmtree(folder / "sources")
+    refusal(lambda: load(folder), folder / "sources" / "en-de.txt", None, "no such file")
+    shutil.rmtree(folder / "system-outputs")
     with pytest.raises(DataError, match=r"a directory in the layout of mt-metrics-eval, or a file"):
         load(folder)
 
