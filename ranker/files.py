@@ -305,6 +305,27 @@ def replacing_together(folder: str | Path) -> Iterator[Path]:
         os.close(descriptor)
 
 
+@contextmanager
+def used_alone(folder: str | Path) -> Iterator[None]:
+    """Make a folder unless it exists; refuse to use it while another process is in such a block with it."""
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = locks.open_folder(folder.resolve())
+    except OSError as error:
+        raise unwritable(folder, error) from None
+    try:
+        try:
+            # the system gives up the lock of a killed run
+            locks.lock(descriptor, wait=False)
+        except BlockingIOError:
+            what = "another process is using it; wait until it finishes, or choose another directory"
+            raise DataError(what, file=display_name(folder)) from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _move(complete: Path, target: Path) -> None:
     former = target.with_name(f"{_FORMER}{target.name}")
     if complete.is_dir() and target.is_dir():

@@ -15,6 +15,7 @@ from typer import Option
 from ranker.cli.options import CorpusInput, working
 from ranker.cli.output import emit, print_note, say, say_progress, say_signatures
 from ranker.errors import OptionError, counted
+from ranker.files import used_alone
 from ranker.signature import make_signature
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ def processed(
         if client is not None:
             say_progress(f"ranker: Dask dashboard: {client.dashboard_link}")
         folder = options.out or Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="ranker-")))
+        opened.enter_context(used_alone(folder))
         processes = int(options.workers) if options.workers and options.workers.isdecimal() else 0
         threads = max(jobs() // processes, 1) if processes else None
         made = functools.partial(make, named, *more)

@@ -12,19 +12,17 @@ iterationN.log              what the decoder printed
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ranker import locks
 from ranker.apps.tuning.decoder import Decoder
 from ranker.apps.tuning.weights import Weights
 from ranker.corpora.formats.nbest import NBestList
 from ranker.corpora.formats.nbest_reading import read_nbest
-from ranker.errors import DataError, OptionError
-from ranker.files import display_name, read_text, write_bytes
+from ranker.errors import OptionError
+from ranker.files import display_name, read_text, used_alone, write_bytes
 
 
 @dataclass(frozen=True)
@@ -36,22 +34,9 @@ class State:
     @contextmanager
     def open(self, decoder: Decoder) -> Iterator[None]:
         """Begin or continue a run of a decoder; no other run can use the directory within the block."""
-        try:
-            self.directory.mkdir(parents=True, exist_ok=True)
-            descriptor = locks.open_folder(self.directory.resolve())
-        except OSError as error:
-            what = f"cannot be used as state directory: {error.strerror or error}"
-            raise DataError(what, file=display_name(self.directory)) from None
-        try:
-            # the system gives up the lock of a killed run
-            locks.lock(descriptor, wait=False)
+        with used_alone(self.directory):
             self._check(decoder.command)
             yield
-        except BlockingIOError:
-            what = "another process is using it; wait until it finishes, or choose another directory"
-            raise self._refusal(what) from None
-        finally:
-            os.close(descriptor)
 
     def _check(self, command: str) -> None:
         path = self.directory / "decoder.txt"

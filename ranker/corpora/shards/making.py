@@ -17,7 +17,7 @@ from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.selection import select_language_pairs, with_language_pair
 from ranker.corpora.shards.streaming import Part, SourceKeys, parts_of
 from ranker.errors import NOTES, DataError, OptionError
-from ranker.files import display_name, unwritable, write_bytes
+from ranker.files import display_name, unwritable, used_alone, write_bytes
 
 ENDINGS = (".parquet", ".jsonl.gz")
 """Endings of the names of shards: tables, or records that hold everything."""
@@ -30,10 +30,10 @@ def make_shards(
     folder = Path(folder)
     if rows < 1:
         raise OptionError(f"--rows {rows}: expected a whole number from 1")
-    _prepare(folder)
     shards: list[Shard] = []
     name, count = "", 0
-    with notes_once():
+    with used_alone(folder), notes_once():
+        _prepare(folder)
         for part in parts_of(data, rows):
             stated = with_language_pair(part, lp)
             chosen = select_language_pairs(stated, [wanted for wanted in lp if _has(stated, wanted)]) if lp else stated
@@ -44,12 +44,12 @@ def make_shards(
             write_dataset(chosen, path)
             shards.append(Shard(path.name, len(chosen), len(chosen.sources), digest(Shard(str(path)))))
             progress.report("candidates", count, 0)
-    if not shards:
-        raise DataError(f"has no sources of {', '.join(lp)}; give another pair with --lp", file=display_name(data))
-    sources = sum(shard.sources or 0 for shard in shards)
-    manifest = ShardManifest(FORMAT, VERSION, name, count, sources, tuple(shards))
-    write_bytes(folder / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
-    return manifest
+        if not shards:
+            raise DataError(f"has no sources of {', '.join(lp)}; give another pair with --lp", file=display_name(data))
+        sources = sum(shard.sources or 0 for shard in shards)
+        manifest = ShardManifest(FORMAT, VERSION, name, count, sources, tuple(shards))
+        write_bytes(folder / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
+        return manifest
 
 
 def check_shards(shards: Shards) -> Iterator[Dataset]:
@@ -92,12 +92,11 @@ def _has(part: Dataset, lp: str) -> bool:
 
 
 def _prepare(folder: Path) -> None:
-    """Create the directory, and remove the remains of an unfinished run."""
+    """Refuse a directory of finished shards, and remove the remains of an unfinished run."""
     if (folder / MANIFEST).exists():
         what = f"already has {MANIFEST}"
         raise DataError(f"{what}: delete the directory, or choose another", file=display_name(folder))
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         left = [path for ending in ENDINGS for path in folder.glob(f"part-[0-9]*{ending}")]
         for path in left:
             path.unlink()

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from ranker import files
+from ranker import files, locks
 from ranker.apps.scaling.cluster import dask_client
 from ranker.apps.scaling.parts import process
 from ranker.apps.scaling.tables import NamedScorers, judged_candidates, judged_scores, segment_scores
@@ -113,6 +113,19 @@ def test_a_full_disk_ends_the_run_and_keeps_what_is_finished(command: Command, t
     assert len(contents(tmp_path)) == 2
     assert "2 shards finished by an earlier run" in command(*words).err
     assert len(contents(tmp_path)) == 7
+
+
+@pytest.mark.skipif(not locks.HAS_LOCKS, reason="this system has no locks")
+def test_two_runs_never_write_into_one_folder(command: Command, tmp_path, shards_of, corpus):
+    score = ("score", shards_of(2), "--metric", "bleu", "--out", str(tmp_path / "out"))
+    shard = ("data", "shard", str(corpus), "--out", str(tmp_path / "out"))
+    with files.used_alone(tmp_path / "out"):
+        for words in (score, (*score, "--level", "system"), shard):
+            says = "another process is using it; wait until it finishes, or choose another directory"
+            assert f"{tmp_path / 'out'}: {says}" in command(*words, code=2).err
+        assert not [*(tmp_path / "out").iterdir()]
+    command(*score)
+    assert len(contents(tmp_path / "out")) == 2
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
