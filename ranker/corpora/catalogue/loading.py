@@ -12,7 +12,7 @@ from ranker.corpora.documents.manifest import read_manifest
 from ranker.corpora.documents.manifest_schema import FILE_NAME
 from ranker.corpora.formats.mtme import is_mtme, read_mtme
 from ranker.corpora.formats.reading import read_dataset
-from ranker.corpora.formats.shards import Shards
+from ranker.corpora.formats.shards import MANIFEST, Shards
 from ranker.corpora.records import shown
 from ranker.errors import DataError, MissingError, nearest
 from ranker.files import STDIN, display_name, exists
@@ -64,7 +64,8 @@ def _read(
         if is_mtme(path):
             return read_mtme(path, name=name)
         raise DataError(
-            f"this is a directory without {FILE_NAME}; expected a directory that contains {FILE_NAME}, a directory in "
+            f"this is a directory without {FILE_NAME} or {MANIFEST}; expected a directory that contains {FILE_NAME}, "
+            f"shards (ranker data shard writes {MANIFEST} last: if it was interrupted, run it again), a directory in "
             "the layout of mt-metrics-eval, or a file",
             file=display_name(path),
         )

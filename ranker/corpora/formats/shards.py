@@ -108,9 +108,10 @@ def is_manifest(data: str) -> bool:
 
 
 def matching(pattern: str) -> list[str]:
-    """Return the files that match a pattern, sorted by name, without pairs files; raise an error if none matches."""
+    """Return the files of data that match a pattern, sorted by name; raise an error if none matches."""
     files = sorted(glob.glob(pattern))  # noqa: PTH207 - the pattern may have an absolute part
     files = [file for file in files if not file.removesuffix(".gz").endswith(".pairs.tsv")]
+    files = [file for file in files if Path(file).name != MANIFEST]
     if not files:
         raise DataError("no file matches this pattern, expected at least one", file=display_name(pattern))
     return files

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -83,6 +84,9 @@ def test_a_pattern_stands_for_its_files_by_name(tmp_path, sample):
     make_shards(written(sample, tmp_path / "corpus.jsonl"), tmp_path / "shards", 20)
     shards = Shards.open([str(tmp_path / "shards" / "part-*.parquet")])
     assert shards.load().fingerprint == sample.fingerprint
+    assert Shards.open([str(tmp_path / "shards" / "*")]) == dataclasses.replace(
+        shards, name=str(tmp_path / "shards" / "*")
+    )
     with pytest.raises(DataError, match=r"no\*: no file matches this pattern"):
         Shards.open([str(tmp_path / "no*")])
     assert Shards.open([str(tmp_path / "corpus.jsonl"), "sample"]) is None
@@ -125,6 +129,8 @@ def test_a_run_without_an_end_leaves_nothing_to_the_next(tmp_path, sample):
     with pytest.raises(DataError, match=r"already has shards\.json: delete the directory, or choose another"):
         make_shards(data, tmp_path / "shards", 40)
     (tmp_path / "shards" / MANIFEST).unlink()
+    with pytest.raises(DataError, match=r"data shard writes shards\.json last: if it was interrupted, run it again"):
+        catalogue.load(str(tmp_path / "shards"))
     make_shards(data, tmp_path / "shards", 40)
     assert len(list((tmp_path / "shards").glob("part-*"))) == 2
 
