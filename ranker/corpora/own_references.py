@@ -46,6 +46,13 @@ def own_references(dataset: Dataset) -> Int64Array:
     return own
 
 
+def own_texts(dataset: Dataset) -> dict[int, str]:
+    """Return the texts of `own_references`, by candidate."""
+    own = own_references(dataset)
+    found = np.flatnonzero(own >= 0)
+    return dict(zip(found.tolist(), dataset.references["text"].iloc[own[found]].tolist(), strict=True))
+
+
 def with_references_as_candidates(dataset: Dataset) -> Dataset:
     """Add references as candidates ``reference1``, ..., after the other candidates of their source."""
     references = dataset.references

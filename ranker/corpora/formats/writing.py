@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,8 +18,9 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.preference_pairs import companion, companion_name, pairs_bytes
 from ranker.corpora.formats.reading import FORMATS, format_of
 from ranker.corpora.marked_errors import NO_ERROR, error_entries, errors_by_candidate
+from ranker.corpora.own_references import own_texts
 from ranker.corpora.records import shown
-from ranker.corpora.schema import ALIGNMENT
+from ranker.corpora.schema import ALIGNMENT, TEXT
 from ranker.errors import DataError
 from ranker.files import display_name, printable, write_bytes, write_together
 from ranker.storage.escapes import csv_cell, looks_escaped
@@ -59,6 +61,11 @@ def write_dataset(dataset: Dataset, path: str | Path, form: str | None = None) -
 def _table(dataset: Dataset, kind: str) -> bytes:
     if ALIGNMENT in dataset.references or ALIGNMENT in dataset.candidates:
         _cannot_hold(dataset, kind, "word alignments", "JSONL")
+    nameless = replace(
+        dataset, references=dataset.references.assign(name=pd.array([None] * len(dataset.references), TEXT))
+    )
+    if own_texts(nameless) != own_texts(dataset):
+        _cannot_hold(dataset, kind, "a candidate whose text differs from the reference of its name", "JSONL")
     frame = dataset.to_frame()
     buffer = io.BytesIO()
     if kind == "parquet":

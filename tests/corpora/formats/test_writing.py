@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.formats.writing import records_of, write_dataset
+from ranker.corpora.own_references import own_texts
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import table
 from ranker.errors import DataError
@@ -88,6 +89,23 @@ def test_names_of_references_are_kept_by_json_alone(tmp_path: Path) -> None:
     assert read_dataset(tmp_path / "y.jsonl").references["name"].tolist() == ["me", "you"]
     write_dataset(dataset, tmp_path / "y.csv")
     assert read_dataset(tmp_path / "y.csv").references["text"].tolist() == ["r", "s"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
+def test_tables_refuse_references_that_only_their_names_tell(ending: str, tmp_path: Path) -> None:
+    outputs = [{"system": "me", "text": "r", "is_reference": True}, {"system": "A", "text": "a"}]
+    record = {"source": "x", "references": ["r", "s"], "reference_names": ["me", "you"], "candidates": outputs}
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(record))
+    write_dataset(read_dataset(path), tmp_path / f"y.{ending}")
+    assert own_texts(read_dataset(tmp_path / f"y.{ending}")) == own_texts(read_dataset(path)) == {0: "r"}
+    outputs[0]["text"] = "corrected"
+    path.write_text(json.dumps(record))
+    says = f"(?i)x: contains a candidate whose text differs from the reference of its name, which {ending} cannot"
+    with pytest.raises(DataError, match=says):
+        write_dataset(read_dataset(path), tmp_path / f"z.{ending}")
+    write_dataset(read_dataset(path), tmp_path / "z.jsonl")
+    assert own_texts(read_dataset(tmp_path / "z.jsonl")) == {0: "r"}
 
 
 def test_a_judge_of_white_space_differs_from_none(tmp_path: Path) -> None:
