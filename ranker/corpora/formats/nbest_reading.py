@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from operator import itemgetter
 from pathlib import Path
@@ -70,7 +71,7 @@ def parse_fairseq(text: str, file: str) -> tuple[NBestList, dict[int, str], dict
     """Parse hypotheses with scores (lines ``D-0``, else ``H-0``), and sources and references by sentence number."""
     sources: dict[int, str] = {}
     references: dict[int, str] = {}
-    by_kind: dict[str, list[tuple[int, float, str]]] = {"H": [], "D": []}
+    by_kind: dict[str, list[tuple[int, float, str, int]]] = {"H": [], "D": []}
     for number, line in enumerate(text.split("\n"), 1):
         matched = _FAIRSEQ.match(line)
         kind, sentence, rest = matched.groups() if matched else ("", "", "")
@@ -81,9 +82,15 @@ def parse_fairseq(text: str, file: str) -> tuple[NBestList, dict[int, str], dict
             if not np.isfinite(number_in(score)):
                 what = f"expected {kind}-{sentence}, a score and a hypothesis, separated by tabs, found {shown(rest)}"
                 raise DataError(what, file=file, line=number)
-            by_kind[kind].append((int(sentence), number_in(score), hypothesis))
+            by_kind[kind].append((int(sentence), number_in(score), hypothesis, number))
+    detokenised = Counter(sentence for sentence, *_ in by_kind["D"])
+    for sentence, _, _, number in by_kind["H"] if detokenised else ():
+        detokenised[sentence] -= 1
+        if detokenised[sentence] < 0:
+            what = f"H-{sentence} has no D-{sentence}, expected one for every hypothesis (is the file cut off?)"
+            raise DataError(what, file=file, line=number)
     hypotheses = sorted(by_kind["D"] or by_kind["H"], key=itemgetter(0))
-    sentence, score, texts = zip(*hypotheses, strict=True)
+    sentence, score, texts, _ = zip(*hypotheses, strict=True)
     none = np.zeros((len(texts), 0))
     return from_columns(file, sentence, texts, none, (), score=score), sources, references
 

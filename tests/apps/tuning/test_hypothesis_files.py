@@ -8,7 +8,7 @@ import pytest
 
 from ranker.apps.tuning.hypothesis_files import read_hypotheses
 from ranker.apps.tuning.reranking import expected_gains
-from ranker.errors import RankerError
+from ranker.errors import DataError, RankerError
 from ranker.extractors.registry import make, make_metric, names
 from tests.effort import thorough
 from tests.golden_messages import check_messages
@@ -115,6 +115,12 @@ def test_output_of_fairseq_is_an_n_best_list(call):
 def test_detokenised_hypotheses_of_fairseq_come_first(call):
     Path("gen.out").write_text("S-0\tx\nH-0\t-1\tit &apos;s\nD-0\t-1\tit's\n", encoding="utf-8")
     assert read_hypotheses("gen.out")[0].text_of([0]) == ["it's"]
+
+
+def test_a_hypothesis_of_fairseq_is_not_lost_for_want_of_its_detokenised_form(call):
+    Path("gen.out").write_text("S-0\tx\nH-0\t-1\ta\nD-0\t-1\ta\nH-0\t-2\tb\nS-1\ty\nH-1\t-1\tc\nD-1\t-1\tc\n")
+    with pytest.raises(DataError, match=r"gen\.out:4: H-0 has no D-0, expected one .*\(is the file cut off\?\)"):
+        read_hypotheses("gen.out")
 
 
 def test_a_line_like_one_of_fairseq_is_text(call):
