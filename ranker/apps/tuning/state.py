@@ -3,7 +3,7 @@
 ==========================  ======================================================================
 file                        what
 ==========================  ======================================================================
-decoder.txt                 the command; a run with another one is refused
+decoder.txt                 the command; a run with another one is refused once there is a list
 iterationN.ini              weights that the decoder of iteration N was called with
 iterationN.nbest            its list, once it was found sound (iterationN.nbest.new before)
 iterationN.log              what the decoder printed
@@ -41,13 +41,14 @@ class State:
     def _check(self, command: str) -> None:
         path = self.directory / "decoder.txt"
         if path.exists():
-            if read_text(path) != f"{command}\n":
+            if read_text(path) == f"{command}\n":
+                return
+            if any(self.directory.glob("iteration*.nbest")):
                 raise self._refusal("holds lists of another decoder, see decoder.txt; choose another directory")
         # a run killed at its very first write leaves a hidden temporary file
         elif any(not entry.name.startswith(".") for entry in self.directory.iterdir()):
             raise self._refusal("contains other files, expected an empty directory")
-        else:
-            write_bytes(path, f"{command}\n".encode())
+        write_bytes(path, f"{command}\n".encode())
 
     def _refusal(self, what: str) -> OptionError:
         return OptionError(f"--state {display_name(self.directory)}: {what}")

@@ -95,6 +95,10 @@ def test_a_directory_of_another_decoder_or_of_other_files_is_refused(pool):
     run(pool)
     with pytest.raises(OptionError, match=r"state: holds lists of another decoder, see decoder\.txt; choose another"):
         run(pool, "fails")
+    # one of which no list was kept may be corrected
+    with pytest.raises(ProcessError, match="cannot be started"):
+        run(pool, state="typo", decoder=Decoder("nowhere/decode"))
+    assert run(pool, state="typo").weights == run(pool).weights
     (pool[0] / "mine").mkdir()
     (pool[0] / "mine" / "notes.txt").touch()
     with pytest.raises(OptionError, match="mine: contains other files, expected an empty directory"):
