@@ -50,7 +50,8 @@ def read_mtme(folder: str | Path, *, name: str | None = None) -> Dataset:
     """Read the test set in an mt-metrics-eval directory."""
     root = Path(folder)
     file = display_name(root)
-    available = sorted(path.name for path in _listed(root / _OUTPUTS) if path.is_dir() and _PAIR.match(path.name))
+    folders = [path.name for path in _listed(root / _OUTPUTS) if path.is_dir()]
+    available = [name for name in folders if _PAIR.match(name) or (root / "sources" / f"{name}.txt").exists()]
     if not available:
         raise DataError(
             "contains no language pair, expected directories such as en-de", file=display_name(root / _OUTPUTS)

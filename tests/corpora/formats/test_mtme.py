@@ -110,6 +110,15 @@ def test_several_language_pairs(folder: Path) -> None:
     assert dataset.candidates["text"].tolist()[-1] == "a"
 
 
+def test_a_language_pair_is_what_has_sources(folder: Path) -> None:
+    for pair in ("en-es_419", "en-zh-Hans"):
+        (folder / "system-outputs" / pair).mkdir()
+        (folder / "system-outputs" / pair / "S.txt").write_text("a\n")
+        (folder / "sources" / f"{pair}.txt").write_text("x\n")
+    (folder / "system-outputs" / "en-de.bak").mkdir()
+    assert read_mtme(folder).language_pairs == ["en-de", "en-es_419", "en-zh_Hans"]
+
+
 DAMAGE = {
     "system-outputs/en-de/S1.txt": ("ein\n\n", 2, "has 2 lines, expected 3 as in .*sources/en-de.txt"),
     "references/en-de.refA.txt": ("eins\nzwei\ndrei\nvier\n", 4, "has 4 lines, expected 3"),
