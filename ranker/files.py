@@ -153,7 +153,7 @@ def read_bytes(path: str | Path) -> bytes:
 
 def document_kind(name: str, raw: bytes = b"") -> _Document | None:
     """Return the unsupported document type that a file's name or first bytes indicate, or None."""
-    ending = name.lower().removesuffix(".gz").rpartition(".")[2]
+    ending = without_gz(name.lower()).rpartition(".")[2]
     if (named := next((kind for kind in _DOCUMENTS.values() if ending in kind.endings), None)) is not None:
         return named
     if raw.startswith(_ZIP):
@@ -427,6 +427,11 @@ def safe_join(folder: str | Path, *names: str) -> Path:
     return Path(folder).joinpath(*names)
 
 
+def without_gz(name: str) -> str:
+    """Return a file name without the ending ``.gz``, in upper or lower case, of compressed files."""
+    return name[:-3] if name.lower().endswith(".gz") else name
+
+
 def _gzip_bytes(raw: bytes) -> bytes:
     """Compress `raw` with gzip, without time stamp or file name, so that equal inputs give equal bytes."""
     buffer = io.BytesIO()
@@ -448,7 +453,7 @@ def write_together(files: Mapping[Path, bytes]) -> None:
         # the stack renames the last first
         for target, raw in reversed([*files.items()]):
             stream = stack.enter_context(replacing(target))
-            stream.write(_gzip_bytes(raw) if target.name.endswith(".gz") else raw)
+            stream.write(raw if target.name == without_gz(target.name) else _gzip_bytes(raw))
             stream.flush()
 
 

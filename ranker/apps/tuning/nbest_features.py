@@ -16,7 +16,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.nbest import SEPARATOR, Layout, NBestList, from_columns, nbest_bytes
 from ranker.errors import DataError, OptionError, nearest
 from ranker.extractors.registry import make_metric
-from ranker.files import display_name, write_together
+from ranker.files import display_name, without_gz, write_together
 from ranker.learning.lm.counts import count_ngrams
 from ranker.learning.lm.kneser_ney import NgramModel, estimate, log10_scores
 from ranker.text.tokens import tokenise
@@ -74,7 +74,7 @@ def from_dataset(dataset: Dataset, options: FeatureOptions | None = None) -> Sel
 def write_selection(selection: Selection, path: str | Path) -> list[Path]:
     """Write an n-best list, reference files ``STEM.ref0``, ... (empty lines if missing), and ``STEM.src``."""
     path = Path(path)
-    stem = path.with_name(path.name.removesuffix(".gz").removesuffix(".nbest"))
+    stem = path.with_name(without_gz(path.name).removesuffix(".nbest"))
     references = selection.references.references
     source = references["source"].to_numpy()
     slot = references.groupby("source").cumcount().to_numpy()

@@ -20,7 +20,7 @@ from ranker.corpora.documents.manifest_schema import ManifestPart
 from ranker.corpora.languages import language_code
 from ranker.corpora.records import Record, assemble, shown
 from ranker.errors import DataError, log_note
-from ranker.files import STDIN, display_name, read_bytes, read_lines
+from ranker.files import STDIN, display_name, read_bytes, read_lines, without_gz
 
 _START = re.compile(r"\ufeff?\s*<(\?xml\b|!doctype\s+(mteval|dataset)\b|(mteval|srcset|refset|tstset|dataset)\b)", re.I)
 _ENDINGS = (".sgm", ".sgml", ".xml")
@@ -35,7 +35,7 @@ def is_testset(path: str | Path) -> bool:
     """True if the name or the first characters of a file are those of an SGML or XML test set; pipes are not read."""
     if str(path) == STDIN:
         return False
-    if str(path).lower().removesuffix(".gz").endswith(_ENDINGS):
+    if without_gz(str(path).lower()).endswith(_ENDINGS):
         return True
     try:
         if not Path(path).is_file():

@@ -24,7 +24,7 @@ from ranker.corpora.languages import language_pair
 from ranker.corpora.records import first_repeated, shown
 from ranker.corpora.schema import table
 from ranker.errors import DataError
-from ranker.files import display_name, exists, read_text
+from ranker.files import display_name, exists, read_text, without_gz
 
 COLUMNS = ["lp", "seg_id", "judge", "sysA", "sysB", "relation", "rankA", "rankB", "task", "primary"]
 _REQUIRED = ["lp", "seg_id", "sysA", "sysB", "relation"]
@@ -42,9 +42,10 @@ def companion(path: str | Path) -> Path | None:
 
 def companion_name(path: str | Path) -> str:
     """Return the name of the pairs file for the corpus file `path`; the pairs file is gzipped if the corpus file is."""
-    plain = Path(path).name.removesuffix(".gz")
+    name = Path(path).name
+    plain = without_gz(name)
     stem = plain[: plain.rfind(".")] if "." in plain else plain
-    return f"{stem}.pairs.tsv" + (".gz" if Path(path).name.endswith(".gz") else "")
+    return f"{stem}.pairs.tsv" + ("" if plain == name else ".gz")
 
 
 def read_pairs(path: str | Path, dataset: Dataset) -> Dataset:

@@ -18,7 +18,7 @@ from ranker.corpora.formats.system_names import system_files
 from ranker.corpora.records import assemble, build_dataset, shown, side_by_side
 from ranker.corpora.severity_weights import WEIGHTS, all_weights
 from ranker.errors import DataError, OptionError, log_note
-from ranker.files import STDIN, display_name, note_line_ends, read_lines, read_text, with_line_feeds
+from ranker.files import STDIN, display_name, note_line_ends, read_lines, read_text, with_line_feeds, without_gz
 
 FORMATS = {
     ".jsonl": "json",
@@ -36,7 +36,7 @@ READ_ONLY = {".sgm": "testset", ".sgml": "testset", ".xml": "testset"}
 
 def format_of(path: str | Path) -> str | None:
     """Return the format implied by the ending of `path`, or None."""
-    return {**FORMATS, **READ_ONLY}.get(Path(str(path).lower().removesuffix(".gz")).suffix)
+    return {**FORMATS, **READ_ONLY}.get(Path(without_gz(str(path).lower())).suffix)
 
 
 def read_dataset(
@@ -258,4 +258,4 @@ def _first_line(text: str) -> str:
 
 
 def _stem(path: str | Path) -> str:
-    return "stdin" if str(path) == STDIN else display_name(Path(path).name.removesuffix(".gz").rsplit(".", 1)[0])
+    return "stdin" if str(path) == STDIN else display_name(without_gz(Path(path).name).rsplit(".", 1)[0])

@@ -20,7 +20,7 @@ from ranker.corpora.dataset import Dataset, concatenate_datasets
 from ranker.corpora.formats.preference_pairs import companion
 from ranker.corpora.formats.reading import read_dataset
 from ranker.errors import DataError, counted
-from ranker.files import display_name, exists, read_text, reading, safe_join
+from ranker.files import display_name, exists, read_text, reading, safe_join, without_gz
 
 MANIFEST = "shards.json"
 FORMAT, VERSION = "ranker-shards", 1
@@ -110,7 +110,7 @@ def is_manifest(data: str) -> bool:
 def matching(pattern: str) -> list[str]:
     """Return the files of data that match a pattern, sorted by name; raise an error if none matches."""
     files = sorted(glob.glob(pattern))  # noqa: PTH207 - the pattern may have an absolute part
-    files = [file for file in files if not file.removesuffix(".gz").endswith(".pairs.tsv")]
+    files = [file for file in files if not without_gz(file).endswith(".pairs.tsv")]
     files = [file for file in files if Path(file).name != MANIFEST]
     if not files:
         raise DataError("no file matches this pattern, expected at least one", file=display_name(pattern))

@@ -22,7 +22,7 @@ from ranker.corpora.own_references import own_texts
 from ranker.corpora.records import shown
 from ranker.corpora.schema import ALIGNMENT, TEXT
 from ranker.errors import DataError
-from ranker.files import display_name, printable, write_bytes, write_together
+from ranker.files import display_name, printable, without_gz, write_bytes, write_together
 from ranker.storage.escapes import csv_cell, looks_escaped
 
 
@@ -45,7 +45,11 @@ def write_dataset(dataset: Dataset, path: str | Path, form: str | None = None) -
     if kind is None or kind not in FORMATS.values():
         known = f"unknown format; expected a file name ending in {', '.join(FORMATS)} (or .gz)"
         raise DataError(known, file=printable(str(path)))
-    raw = _json(dataset, lines=".json" not in path.suffixes) if kind == "json" else _table(dataset, kind)
+    raw = (
+        _json(dataset, lines=not without_gz(path.name.lower()).endswith(".json"))
+        if kind == "json"
+        else _table(dataset, kind)
+    )
     pairs_file = companion(path)
     beside = path.with_name(companion_name(path))
     if pairs_file is not None and (pairs_file != beside or not len(dataset.preferences)):

@@ -29,7 +29,7 @@ from ranker.corpora.formats.tables import Columns, long_table
 from ranker.corpora.formats.wmt_esa import is_wmt_esa
 from ranker.corpora.records import assemble, shown
 from ranker.errors import DataError
-from ranker.files import STDIN, display_name
+from ranker.files import STDIN, display_name, without_gz
 from ranker.storage.text_lines import line_batches
 
 _OF_SOURCES = ("lp", SOURCE_LANGUAGE, TARGET_LANGUAGE, "doc", "seg_id", "source")
@@ -56,9 +56,9 @@ def parts_of(data: str, rows: int) -> Iterator[Dataset]:
 def _parts(data: str, rows: int) -> Iterator[Part]:
     path = Path(data)
     kind = format_of(data) if data != STDIN and data not in catalogue.cards() else None
-    name = display_name(path.name.removesuffix(".gz").rsplit(".", 1)[0])
+    name = display_name(without_gz(path.name).rsplit(".", 1)[0])
     streamed = kind is not None and path.is_file() and companion(path) is None
-    if streamed and kind == "parquet" and not data.endswith(".gz") and _names_systems(path):
+    if streamed and kind == "parquet" and data == without_gz(data) and _names_systems(path):
         yield from _table_parts(path, name, rows)
     elif streamed and kind == "json" and _is_json_lines(path):
         yield from _json_parts(path, name, rows)

@@ -19,6 +19,7 @@ from ranker.corpora.own_references import own_texts
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import table
 from ranker.errors import DataError
+from ranker.files import read_text
 from ranker.storage.escapes import csv_text
 from tests.effort import examples, further, thorough
 
@@ -79,6 +80,18 @@ def test_everything_survives_writing_and_reading(ending: str, tmp_path: Path) ->
     write_dataset(again, tmp_path / f"again.{ending}")
     if "json" not in ending:
         assert (tmp_path / f"again.{ending}").read_bytes() == written.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["x.jsonl.GZ", "x.JSON", "x.json.jsonl", "x.Json.Gz"])
+def test_the_last_ending_counts_in_upper_and_lower_case(name: str, tmp_path: Path) -> None:
+    rows = [{"seg_id": text, "source": text, "candidates": {"A": "a", "B": "b"}} for text in "st"]
+    (tmp_path / "in.json").write_text(json.dumps(rows))
+    (tmp_path / "in.pairs.tsv").write_text("lp\tseg_id\tsysA\tsysB\trelation\n-\ts\tA\tB\t>\n")
+    written = write_dataset(read_dataset(tmp_path / "in.json"), tmp_path / name)
+    assert all(path.read_bytes().startswith(b"\x1f\x8b") == name.lower().endswith("gz") for path in written)
+    assert read_text(written[0]).startswith("[\n" if "jsonl" not in name else "{")
+    again = read_dataset(written[0])
+    assert (len(again), len(again.preferences)) == (4, 1)
 
 
 def test_names_of_references_are_kept_by_json_alone(tmp_path: Path) -> None:
