@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
@@ -44,9 +45,15 @@ def dask_client(workers: str | None) -> Iterator[Any]:
                 threads_per_worker=1,
                 dashboard_address="127.0.0.1:0",
                 silence_logs=logging.CRITICAL,
+                preload=__name__,
             )
             client = distributed.Client(opened.enter_context(cluster), set_as_default=False)
         yield opened.enter_context(client)
+
+
+def dask_setup(_worker: Any) -> None:
+    """Ignore Ctrl-C in a worker, which Dask calls this in: terminals send it to all processes, and ours ends them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def on_workers(client: Any, function: Callable[[int], T], numbers: Sequence[int]) -> Iterator[tuple[int, T | None]]:

@@ -138,6 +138,14 @@ def test_a_run_that_is_killed_goes_on(tmp_path):
 
 
 @thorough
+def test_workers_leave_interrupts_to_the_program():
+    # a terminal sends them to all; else each worker prints a traceback
+    pytest.importorskip("distributed", reason="Dask is not installed")
+    with dask_client("1") as client:
+        assert [*client.run(signal.getsignal, signal.SIGINT).values()] == [signal.SIG_IGN]
+
+
+@thorough
 def test_a_killed_worker_costs_nothing_but_time(tmp_path, shards_of):
     pytest.importorskip("distributed", reason="Dask is not installed")
     shards, named = Shards.open([shards_of(7)]), NamedScorers.of(["bleu"], None)
