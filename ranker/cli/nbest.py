@@ -112,9 +112,16 @@ def merge_command(
         raise OptionError("found one n-best list, expected at least two to merge")
     with working("merging"):
         together = read_nbest(nbest[0])
+        read = _facts([together])
         for path in nbest[1:]:
-            together = merge(together, read_nbest(path))
+            other = read_nbest(path)
+            read += _facts([other])
+            together = merge(together, other)
         write_nbest(together, output)
+    for what in ("scores", "alignments"):
+        lacking = [facts["list"] for facts in read if not facts[what]]
+        if 0 < len(lacking) < len(read):
+            print_note(f"{lacking[0]} has no {what}, so the merged list has none")
     emit(form, None, _facts([together]), signature=f"written: {output}")
 
 

@@ -59,6 +59,17 @@ def test_equal_calls_write_equal_bytes(call, dev):
         assert Path(f"a.{ending}").read_bytes() == Path(f"b.{ending}").read_bytes()
 
 
+def test_scores_and_alignments_that_one_of_merged_lists_lacks_are_left_out_with_a_note(call):
+    Path("scored").write_text("0 ||| a ||| F= 1 ||| 1.5 ||| 0-0\n")
+    Path("plain").write_text("0 ||| b ||| F= 2\n")
+    for lists in (("scored", "plain", "scored"), ("plain", "scored")):
+        said = call("nbest", "merge", *lists, "-o", "merged")[1]
+        assert said == "".join(
+            f"ranker: note: plain has no {what}s, so the merged list has none\n" for what in ("score", "alignment")
+        )
+    assert call("nbest", "merge", "scored", "scored", "-o", "merged")[1] == ""
+
+
 @thorough
 def test_tuning_to_a_trained_ranker(call, dev):
     call("train", "--data", "sample", "--features", "bleu,chrf", "--folds", "0", "-o", "r.model")
