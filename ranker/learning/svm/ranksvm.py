@@ -186,10 +186,11 @@ class RankSVM(BaseEstimator):
         self.duality_gap_ = fitted.duality_gap
         self.n_iter_ = fitted.n_iter
         self.C_ = fitted.C
-        # of a fit before, in which C was chosen
-        vars(self).pop("cv_results_", None)
         if fitted.cv_results:
             self.cv_results_ = fitted.cv_results
+        elif hasattr(self, "cv_results_"):
+            # of a fit before, in which C was chosen
+            del self.cv_results_
         return self
 
     def decision_function(self, X: npt.ArrayLike) -> FloatArray:
