@@ -33,7 +33,6 @@ JUMPS = 2 * REACH + 3
 """Number of jump weights: one for every width, one for longer jumps on either side."""
 TINY = 1e-30
 """Added to every word probability, so that no word ever becomes impossible."""
-_BLOCKS = 64
 
 
 class HmmTables(NamedTuple):
@@ -63,52 +62,6 @@ class Expectations(NamedTuple):
     jumps: FloatArray
     exposures: FloatArray
     log_likelihood: FloatArray
-
-
-def cooccurrences(
-    pairs: Pairs, order: Int64Array, starts: Int64Array, pair_of: Int32Array, offsets: Int64Array, columns: Int32Array
-) -> Int64Array:
-    """Return the number of distinct target words that occur with each source word, and list them in `columns`.
-
-    Nothing is listed if `columns` is empty.
-    """
-    sizes = np.zeros(len(starts) - 1, dtype=np.int64)
-    for_each_block(lambda block: _meet(block, pairs, order, starts, pair_of, offsets, columns, sizes), _BLOCKS)
-    return sizes
-
-
-@kernel(elements=0)
-def _meet(
-    block: int,
-    pairs: Pairs,
-    order: Int64Array,
-    starts: Int64Array,
-    pair_of: Int32Array,
-    offsets: Int64Array,
-    columns: Int32Array,
-    sizes: Int64Array,
-) -> None:
-    """Write the results of `cooccurrences` for one of `_BLOCKS` blocks of source words."""
-    target_words = 1 + (pairs.target.max() if len(pairs.target) else 0)
-    seen = np.full(target_words, -1, dtype=np.int32)
-    for word in range(block, len(sizes), _BLOCKS):
-        size = 0
-        last = -1
-        for place in range(starts[word], starts[word + 1]):
-            pair = pair_of[order[place]]
-            if pair == last:
-                continue
-            last = pair
-            for position in range(pairs.target_offsets[pair], pairs.target_offsets[pair + 1]):
-                target_word = pairs.target[position]
-                if seen[target_word] != word:
-                    seen[target_word] = word
-                    if len(columns):
-                        columns[offsets[word] + size] = target_word
-                    size += 1
-        sizes[word] = size
-        if len(columns):
-            columns[offsets[word] : offsets[word] + size] = np.sort(columns[offsets[word] : offsets[word] + size])
 
 
 @kernel(elements=0)

@@ -18,11 +18,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from ranker.arrays import FloatArray, offsets_of
 from ranker.errors import OptionError
 from ranker.learning.aligner.decoding import FLOOR
-from ranker.learning.aligner.hmm import JUMPS, Expectations, HmmTables, collect, cooccurrences, expect, normalise
+from ranker.learning.aligner.hmm import JUMPS, Expectations, HmmTables, collect, expect, normalise
 from ranker.learning.aligner.model import AlignmentModel
 from ranker.learning.aligner.pairs import Pairs, batches, check_trainable, make_pairs
 
@@ -101,16 +102,19 @@ def _iterate(
 
 def _start(pairs: Pairs, source_words: int, target_words: int) -> HmmTables:
     """Return uniform tables with an entry for each source word and target word that share a sentence pair."""
-    order = np.argsort(pairs.source, kind="stable").astype(np.int64)
-    starts = np.searchsorted(pairs.source[order], np.arange(source_words + 1)).astype(np.int64)
-    pair_of = np.repeat(np.arange(len(pairs.cell_offsets) - 1, dtype=np.int32), np.diff(pairs.source_offsets))
-    nothing = np.zeros(0, dtype=np.int32)
-    sizes = cooccurrences(pairs, order, starts, pair_of, starts, nothing)
-    offsets = offsets_of(sizes)
-    columns = np.empty(offsets[-1], dtype=np.int32)
-    cooccurrences(pairs, order, starts, pair_of, offsets, columns)
+    sentences = len(pairs.cell_offsets) - 1
+    source, target = (
+        csr_array((np.ones(len(words), dtype=np.bool_), words, offsets), shape=(sentences, size))
+        for words, offsets, size in (
+            (pairs.source, pairs.source_offsets, source_words),
+            (pairs.target, pairs.target_offsets, target_words),
+        )
+    )
+    # transposed twice, so that the target words of each source word are sorted
+    together = (target.T.tocsr() @ source).T.tocsr()
+    columns = together.indices.astype(np.int32)
     return HmmTables(
-        offsets,
+        together.indptr.astype(np.int64),
         columns,
         np.full(len(columns), 1.0 / target_words),
         np.full(len(columns), 1.0 / source_words),
