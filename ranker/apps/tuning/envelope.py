@@ -55,37 +55,6 @@ def best_of_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
 
 
 @kernel(elements=0)
-def best_two_of_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
-    """Return the rows of each block's two highest values: the first rows if values are equal, -1 for a missing row."""
-    result = np.full((len(offsets) - 1, 2), -1, dtype=np.int64)
-    for block in range(len(offsets) - 1):
-        best = second = -1
-        for row in range(offsets[block], offsets[block + 1]):
-            if best < 0 or values[row] > values[best]:
-                best, second = row, best
-            elif second < 0 or values[row] > values[second]:
-                second = row
-        result[block, 0], result[block, 1] = best, second
-    return result
-
-
-@kernel(elements=0)
-def lone_rows(values: FloatArray, offsets: Int64Array) -> tuple[bool, Int64Array]:
-    """Return True if no block has a negative or a second positive value, and the row of each block's positive value.
-
-    The row is -1 for a block without a positive value.
-    """
-    result = np.full(len(offsets) - 1, -1, dtype=np.int64)
-    for block in range(len(offsets) - 1):
-        for row in range(offsets[block], offsets[block + 1]):
-            if values[row] != 0.0:
-                if values[row] < 0.0 or result[block] >= 0:
-                    return False, result
-                result[block] = row
-    return True, result
-
-
-@kernel(elements=0)
 def order_in_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
     """Return the rows of each block sorted by ascending value; equal values keep their order."""
     result = np.empty(len(values), dtype=np.int64)
@@ -96,106 +65,59 @@ def order_in_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
 
 
 @kernel(elements=0)
-def _envelopes(
+def _breakpoints(
     intercept: FloatArray, slope: FloatArray, order: Int64Array, offsets: Int64Array
-) -> tuple[Int64Array, FloatArray, Int64Array]:
-    """Return the upper envelope of each block: the rows of the lines, the step where each line begins, and the size.
-
-    In the first two arrays, the envelope of a block begins at the block's offset.
-    """
-    rows = np.empty(len(order), dtype=np.int64)
-    starts = np.empty(len(order))
-    sizes = np.zeros(len(offsets) - 1, dtype=np.int64)
+) -> tuple[FloatArray, Int64Array, Int64Array, Int64Array]:
+    """Return the breakpoints of each block's upper envelope, the rows before and after, and each block's first row."""
+    steps = np.empty(len(order))
+    before = np.empty(len(order), dtype=np.int64)
+    after = np.empty(len(order), dtype=np.int64)
+    first = np.full(len(offsets) - 1, -1, dtype=np.int64)
+    # the envelope of a block: its lines in `after`, and where each of them begins in `steps`
+    base = 0
     for block in range(len(offsets) - 1):
-        base = offsets[block]
         size = 0
-        for at in range(base, offsets[block + 1]):
+        for at in range(offsets[block], offsets[block + 1]):
             row = order[at]
-            if size > 0 and slope[row] == slope[rows[base + size - 1]]:
-                top = rows[base + size - 1]
-                if intercept[row] <= intercept[top]:
+            if size > 0 and slope[row] == slope[after[base + size - 1]]:
+                if intercept[row] <= intercept[after[base + size - 1]]:
                     continue
                 size -= 1
             start = -np.inf
             while size > 0:
-                top = rows[base + size - 1]
+                top = after[base + size - 1]
                 start = (intercept[top] - intercept[row]) / (slope[row] - slope[top])
-                if start <= starts[base + size - 1]:
+                if start <= steps[base + size - 1]:
                     size -= 1
                     start = -np.inf
                 else:
                     break
             if start < np.inf:
-                rows[base + size] = row
-                starts[base + size] = start
+                after[base + size] = row
+                steps[base + size] = start
                 size += 1
-        sizes[block] = size
-    return rows, starts, sizes
-
-
-@kernel(elements=0)
-def _breakpoints(
-    rows: Int64Array, starts: FloatArray, sizes: Int64Array, offsets: Int64Array
-) -> tuple[FloatArray, Int64Array, Int64Array, Int64Array]:
-    """Return the steps at which a block's best row changes, the rows before and after, and each block's first row."""
-    total = 0
-    for block in range(len(sizes)):
-        total += max(sizes[block] - 1, 0)
-    steps = np.empty(total)
-    before = np.empty(total, dtype=np.int64)
-    after = np.empty(total, dtype=np.int64)
-    first = np.full(len(sizes), -1, dtype=np.int64)
-    at = 0
-    for block in range(len(sizes)):
-        base = offsets[block]
-        if sizes[block] > 0:
-            first[block] = rows[base]
-        for index in range(base + 1, base + sizes[block]):
-            steps[at] = starts[index]
-            before[at] = rows[index - 1]
-            after[at] = rows[index]
-            at += 1
-    return steps, before, after, first
-
-
-@kernel(elements=0)
-def _lone_breakpoints(
-    intercept: FloatArray, slope: FloatArray, lone: Int64Array, two: Int64Array
-) -> tuple[FloatArray, Int64Array, Int64Array, Int64Array]:
-    """Return the same as `_breakpoints` for blocks of flat lines and at most one rising line.
-
-    The rising line meets the highest flat line.
-    """
-    steps = np.empty(len(lone))
-    before = np.empty(len(lone), dtype=np.int64)
-    after = np.empty(len(lone), dtype=np.int64)
-    first = np.empty(len(lone), dtype=np.int64)
-    at = 0
-    for block in range(len(lone)):
-        rising = lone[block]
-        level = two[block, 0] if two[block, 0] != rising else two[block, 1]
-        first[block] = level if level >= 0 else rising
-        if rising >= 0 and level >= 0:
-            steps[at] = (intercept[level] - intercept[rising]) / (slope[rising] - slope[level])
-            before[at] = level
-            after[at] = rising
-            at += 1
-    return steps[:at], before[:at], after[:at], first
+        if size > 0:
+            first[block] = after[base]
+        for at in range(base, base + size - 1):
+            steps[at], before[at], after[at] = steps[at + 1], after[at], after[at + 1]
+        base += max(size - 1, 0)
+    return steps[:base], before[:base], after[:base], first
 
 
 @kernel(elements=0)
 def _running_sums(
-    statistics: FloatArray, first: Int64Array, before: Int64Array, after: Int64Array, order: Int64Array
+    statistics: FloatArray, row: Int64Array, first: Int64Array, before: Int64Array, after: Int64Array, order: Int64Array
 ) -> FloatArray:
-    """Return the summed statistics of the chosen rows between breakpoints, shape (breakpoints + 1, k)."""
+    """Return the summed statistics of the chosen hypotheses between breakpoints, shape (breakpoints + 1, k)."""
     size = statistics.shape[1]
     result = np.zeros((len(order) + 1, size))
-    for row in first:
-        if row >= 0:
+    for hypothesis in first:
+        # -1 for a sentence without hypotheses
+        if hypothesis >= 0:
             for column in range(size):
-                result[0, column] += statistics[row, column]
+                result[0, column] += statistics[row[hypothesis], column]
     for index in range(len(order)):
-        old, new = before[order[index]], after[order[index]]
+        old, new = row[before[order[index]]], row[after[order[index]]]
         for column in range(size):
             change = statistics[new, column] - statistics[old, column]
             result[index + 1, column] = result[index, column] + change
@@ -211,29 +133,9 @@ def sweep(
     statistics: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the breakpoints along a direction, and the summed statistics of the hypotheses chosen between them."""
-    rows, starts, sizes = _envelopes(intercept, slope, order, offsets)
-    return _summed(*_breakpoints(rows, starts, sizes, offsets), row, statistics)
-
-
-def lone_sweep(
-    intercept: FloatArray,
-    slope: FloatArray,
-    lone: Int64Array,
-    two: Int64Array,
-    row: Int64Array,
-    statistics: FloatArray,
-) -> tuple[FloatArray, FloatArray]:
-    """Return the same as `sweep` if at most one line per sentence rises, as for a feature that marks one system."""
-    return _summed(*_lone_breakpoints(intercept, slope, lone, two), row, statistics)
-
-
-def _summed(
-    steps: FloatArray, before: Int64Array, after: Int64Array, first: Int64Array, row: Int64Array, statistics: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+    steps, before, after, first = _breakpoints(intercept, slope, order, offsets)
     by_step = np.argsort(steps, kind="stable")
-    # -1 for a sentence without hypotheses
-    first_rows = np.append(row, -1)[first]
-    return steps[by_step], _running_sums(statistics, first_rows, row[before], row[after], by_step)
+    return steps[by_step], _running_sums(statistics, row, first, before, after, by_step)
 
 
 @kernel(elements=0)

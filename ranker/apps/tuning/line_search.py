@@ -9,9 +9,6 @@ import numpy as np
 
 from ranker.apps.tuning.envelope import (
     best_of_blocks,
-    best_two_of_blocks,
-    lone_rows,
-    lone_sweep,
     order_in_blocks,
     project,
     sweep,
@@ -19,7 +16,7 @@ from ranker.apps.tuning.envelope import (
 )
 from ranker.apps.tuning.hypotheses import objective_gain
 from ranker.arrays import FloatArray, Int64Array
-from ranker.ranking.scorers import Scorer, sign_of
+from ranker.ranking.scorers import Scorer
 
 _NARROW = 1e-10
 _SAME = 1e-12
@@ -57,15 +54,7 @@ class Problem:
 
     def prepare(self) -> None:
         """Compute the cached values in advance, so that several threads do not compute them at the same time."""
-        _ = self.orders, self.lone, self.spread
-
-    def choose(self, weights: FloatArray) -> Int64Array:
-        """Return the index of each sentence's best hypothesis by model score: the first if tied, -1 if none."""
-        return best_of_blocks(project(self.features, weights), self.offsets)
-
-    def score(self, weights: FloatArray) -> float:
-        """Return the objective's score of the hypotheses that `weights` choose."""
-        return sign_of(self.objective) * self.gain(weights)
+        _ = self.orders, self.spread
 
     def gain(self, weights: FloatArray) -> float:
         """Return the score of the hypotheses that `weights` choose, negated where lower is better."""
@@ -77,29 +66,14 @@ class Problem:
         sums = self.statistics[self.row[chosen[chosen >= 0]]].sum(axis=0)
         return float(objective_gain(self.objective, sums))
 
-    def best_two(self, model_scores: FloatArray) -> Int64Array:
-        """Return the indices of each sentence's two best hypotheses; see `best_two_of_blocks`."""
-        return best_two_of_blocks(model_scores, self.offsets)
-
-    def line(
-        self, model_scores: FloatArray, direction: int | FloatArray, two: Int64Array | None = None
-    ) -> tuple[FloatArray, FloatArray]:
+    def line(self, model_scores: FloatArray, direction: int | FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return breakpoints and summed statistics (see `sweep`) along `direction`, a column's index or a vector."""
         if isinstance(direction, int):
-            slope, order, lone = self.columns[direction], self.orders[direction], self.lone[direction]
-            if lone is not None:
-                two = self.best_two(model_scores) if two is None else two
-                return lone_sweep(model_scores, slope, lone, two, self.row, self.statistics)
+            slope, order = self.columns[direction], self.orders[direction]
         else:
             slope = project(self.features, direction)
             order = order_in_blocks(slope, self.offsets)
         return sweep(model_scores, slope, order, self.offsets, self.row, self.statistics)
-
-    @functools.cached_property
-    def lone(self) -> list[Int64Array | None]:
-        """For each column, the row of each sentence's positive value, or None if the column has other values than 0."""
-        lone = [lone_rows(column, self.offsets) for column in self.columns]
-        return [rows if alone else None for alone, rows in lone]
 
     @functools.cached_property
     def orders(self) -> list[Int64Array]:
@@ -112,10 +86,9 @@ class Problem:
         direction: int | FloatArray,
         lowest: float = -np.inf,
         highest: float = np.inf,
-        two: Int64Array | None = None,
     ) -> tuple[float, float]:
         """Return the best step along a direction, usually the middle of its interval, and the gain of that step."""
-        breakpoints, sums = self.line(model_scores, direction, two)
+        breakpoints, sums = self.line(model_scores, direction)
         wide, left, right = wide_intervals(breakpoints, lowest, highest, _NARROW)
         if not len(wide):
             return 0.0, -np.inf

@@ -105,9 +105,8 @@ def climb(
     random = np.random.default_rng([search.seed, *draws, 1])
     weights = start.copy()
     scores = project(problem.features, weights)
-    two = problem.best_two(scores)
     gain = first = problem.gain(weights)
-    free = np.flatnonzero(space.free)
+    free, axes = np.flatnonzero(space.free), np.eye(len(start))
     searches = rounds = 0
     while rounds < search.rounds:
         rounds += 1
@@ -120,8 +119,8 @@ def climb(
                 direction = weights - before
                 if np.count_nonzero(direction) < 2:
                     continue
-            vector = np.eye(len(start))[direction] if isinstance(direction, int) else direction
-            step, promised = problem.best_step(scores, direction, *space.steps(weights, vector), two)
+            vector = axes[direction] if isinstance(direction, int) else direction
+            step, promised = problem.best_step(scores, direction, *space.steps(weights, vector))
             searches += 1
             if step == 0 or promised <= gain:
                 continue
@@ -131,16 +130,11 @@ def climb(
             # sums along a line carry rounding errors; what counts is the score of the point itself
             if reached > gain:
                 weights, scores, gain = moved, moved_scores, reached
-                two = problem.best_two(scores)
         if gain - gain_before <= search.tolerance:
             break
-        weights = _rescaled(problem, space, weights, gain)
-        scores = project(problem.features, weights)
-        two = problem.best_two(scores)
+        # normalised if that keeps the gain, so that long searches do not drift to extreme scales
+        normal = space.normal(weights)
+        normal_scores = project(problem.features, normal)
+        if problem.gain_of(normal_scores) == gain:
+            weights, scores = normal, normal_scores
     return Climb(start, weights, first, gain, rounds, searches)
-
-
-def _rescaled(problem: Problem, space: WeightSpace, weights: FloatArray, gain: float) -> FloatArray:
-    """Return the weights, normalised if that keeps the gain, so that long searches do not drift to extreme scales."""
-    normal = space.normal(weights)
-    return normal if problem.gain(normal) == gain else weights

@@ -10,9 +10,6 @@ from hypothesis import strategies as st
 
 from ranker.apps.tuning.envelope import (
     best_of_blocks,
-    best_two_of_blocks,
-    lone_rows,
-    lone_sweep,
     order_in_blocks,
     project,
     sweep,
@@ -102,35 +99,6 @@ TOTAL = SimpleNamespace(higher_is_better=True, score=lambda statistics: np.asarr
 """An objective that is a sum."""
 # few different values, so that lines are parallel, equal, and cross in one point
 SMALL = st.integers(-3, 3).map(float)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_the_short_way_along_the_column_of_a_system_equals_the_long_way(seed):
-    """To the last bit, with sentences of none, one and several hypotheses, equal scores, and without that system."""
-    random = np.random.default_rng(seed)
-    sizes = random.integers(5, size=30)
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    number = int(offsets[-1])
-    column = np.zeros(number)
-    for start, stop in itertools.pairwise(offsets):
-        if stop > start and random.random() < 0.8:
-            column[random.integers(start, stop)] = random.choice([1.0, 0.3])
-    scores = random.integers(4, size=number) + random.choice([0.0, 0.1], size=number)
-    statistics = random.normal(size=(number, 3))
-    alone, lone = lone_rows(column, offsets)
-    assert alone
-    rows = random.permutation(number)
-    right = best_two_of_blocks(scores, offsets)
-    assert right[:, 0].tolist() == chosen_plainly(scores, offsets)
-    result = lone_sweep(scores, column, lone, right, rows, statistics)
-    expected = sweep(scores, column, order_in_blocks(column, offsets), offsets, rows, statistics)
-    for left, second in zip(result, expected, strict=True):
-        np.testing.assert_array_equal(left, second)
-
-
-@pytest.mark.parametrize("values", [[0.0, 1.0, 1.0], [0.0, -1.0, 0.0], [0.5, 0.0, 0.5]])
-def test_other_columns_are_not_taken_for_that_of_a_system(values):
-    assert not lone_rows(np.array(values), np.array([0, 3]))[0]
 
 
 @pytest.mark.parametrize("bounds", [(-np.inf, np.inf), (-1.0, 2.0), (0.2, 0.2), (5.0, np.inf)])
