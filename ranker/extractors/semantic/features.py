@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranker import notation, progress
-from ranker.arrays import FloatArray, Int64Array
+from ranker.arrays import FloatArray, Int64Array, take_rows
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.source_keys import UInt32Array
 from ranker.errors import ModelError, OptionError, counted
@@ -216,11 +216,8 @@ class Semantic(FittedExtractor):
         source = dataset.candidate_source[rows]
         if self.against == "source":
             return np.arange(len(rows)), source
-        first = dataset.reference_offsets[source]
-        counts = dataset.reference_offsets[source + 1] - first
-        place = np.repeat(np.arange(len(rows)), counts)
-        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        return place, first[place] + within
+        references, offsets = take_rows(dataset.reference_offsets, source)
+        return np.repeat(np.arange(len(rows)), np.diff(offsets)), references
 
     def _cache_name(self, encoder: Encoder) -> str:
         named = (encoder.files.digest, self._layer(encoder), self.special_tokens, _MATCHING, _version("onnxruntime"))

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ranker.arrays import Float32Array, Int32Array, Int64Array, offsets_of
+from ranker.arrays import Float32Array, Int32Array, Int64Array, offsets_of, take_rows
 from ranker.corpora.scripts import WITHOUT_SPACES
 from ranker.errors import ModelError, OptionError
 from ranker.learning.encoder.files import SMALL, EncoderFiles, check_installed, find, reading_encoder
@@ -47,18 +47,11 @@ class Subwords:
 
     def take(self, texts: Int64Array) -> Subwords:
         """Return the sub-words of the texts at the indices `texts`, in that order."""
-        at, offsets = _spread(self.offsets[texts], self.offsets[texts + 1])
+        at, offsets = take_rows(self.offsets, texts)
         first = np.searchsorted(self.windows, self.offsets)
-        chosen, _ = _spread(first[texts], first[texts + 1])
+        chosen, _ = take_rows(first, texts)
         windows = offsets_of(np.diff(self.windows)[chosen])
         return Subwords(self.ids[at], self.word[at], offsets, windows)
-
-
-def _spread(starts: Int64Array, stops: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return all positions in the ranges from `starts` to `stops` in one array, and the ranges' offsets in it."""
-    lengths = stops - starts
-    offsets = offsets_of(lengths)
-    return np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1]), offsets
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,14 +277,13 @@ def _windows(
     number = np.arange(first[-1]) - np.repeat(first[:-1], windows)
     inside = np.minimum(np.repeat(counts, windows) - number * room, room)
     ends = offsets_of(inside + len(before) + len(after))
-    content, _ = _spread(ends[:-1] + len(before), ends[1:] - len(after))
     all_ids = np.zeros(ends[-1], dtype=np.int32)
     all_words = np.full(ends[-1], -1, dtype=np.int32)
+    content = np.ones(ends[-1], dtype=bool)
+    for tokens, starts in ((before, ends[:-1]), (after, ends[1:] - len(after))):
+        for place, token in enumerate(tokens):
+            all_ids[starts + place], content[starts + place] = token, False
     all_ids[content], all_words[content] = ids, word
-    for place, token in enumerate(before):
-        all_ids[ends[:-1] + place] = token
-    for place, token in enumerate(after):
-        all_ids[ends[1:] - len(after) + place] = token
     return Subwords(all_ids, all_words, ends[first], ends)
 
 
