@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -47,17 +48,41 @@ def using(jobs: int) -> Iterator[None]:
 def process_environment() -> Iterator[None]:
     """Keep Python processes started within the block from importing modules of the current directory.
 
-    Without `PYTHONSAFEPATH`, a file there that has the name of a standard module would be run instead of it.
+    Without `PYTHONSAFEPATH`, a file there that has the name of a standard module would be run instead of it. The
+    process that removes what an interrupted pool of workers leaves does so without a warning.
     """
-    before = os.environ.get("PYTHONSAFEPATH")
-    os.environ["PYTHONSAFEPATH"] = "1"
+    kept = {"PYTHONSAFEPATH": "1", "PYTHONWARNINGS": _without_leaks(os.environ.get("PYTHONWARNINGS", ""))}
+    before = {name: os.environ.get(name) for name in kept}
+    os.environ.update(kept)
     try:
         yield
     finally:
-        if before is None:
-            del os.environ["PYTHONSAFEPATH"]
-        else:
-            os.environ["PYTHONSAFEPATH"] = before
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _without_leaks(filters: str) -> str:
+    tracker = "ignore::UserWarning:joblib.externals.loky.backend.resource_tracker"
+    return f"{filters},{tracker}" if filters else tracker
+
+
+@contextmanager
+def sheltered_from_ctrl_c() -> Iterator[None]:
+    """Keep Ctrl-C, which terminals send to all processes, from those that are started within the block.
+
+    This process, which should end the others, sees it at the end of the block, or at once if it has other threads.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class _Thread(threading.local):

@@ -1,13 +1,20 @@
-"""Processes that ranker starts run no file of the current directory."""
+"""Processes that ranker starts run no file of the current directory, and end with it."""
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
+import ranker
 from tests.apps.collect.conftest import Client, free_port, settings, small
 from tests.effort import thorough
 
@@ -63,6 +70,47 @@ def test_processes_that_parse(hostile, tmp_path):
         "with process_environment():\n"
         "    assert Parallel(n_jobs=2)(delayed(abs)(number) for number in (-1, -2)) == [1, 2]",
     )
+
+
+def processes_of(session: int) -> list[str]:
+    """Return the command lines of the processes of a session that have not ended."""
+    running = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            state, _, _, own = (entry / "stat").read_text().rpartition(")")[2].split()[:4]
+            if int(own) == session and state != "Z":
+                running.append((entry / "cmdline").read_text())
+    return running
+
+
+@thorough
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the system does not list its processes")
+def test_ctrl_c_ends_processes_that_parse_in_one_line(tmp_path):
+    texts = [f"The {number} houses stood on hill {number + 7}." for number in range(3000)]
+    records = [{"source": "x", "references": [text], "candidates": [text.lower(), "No."]} for text in texts]
+    (tmp_path / "data.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    command = [sys.executable, "-m", "ranker", "rank", "data.jsonl", "-M", "full-lexical", "-q", "-j", "2"]
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env={
+            **os.environ,
+            "RANKER_CACHE": str(tmp_path / "cache"),
+            "PYTHONPATH": str(Path(ranker.__file__).parents[1]),
+        },
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while sum("popen_loky" in running for running in processes_of(process.pid)) < 2:
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.communicate(timeout=60)[1] == "ranker: interrupted\n"
+    assert process.returncode == 130
+    while processes_of(process.pid):
+        time.sleep(0.01)
 
 
 @thorough

@@ -3,6 +3,9 @@ from __future__ import annotations
 import functools
 import itertools
 import os
+import signal
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from ranker import threads
-from ranker.threads import for_each_block, process_environment
+from ranker.threads import for_each_block, process_environment, sheltered_from_ctrl_c
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 5])
@@ -136,9 +139,22 @@ def test_the_setting_holds_inside_the_block_only():
 
 @pytest.mark.parametrize("before", ["0", None])
 def test_only_processes_that_the_block_starts_see_the_environment(monkeypatch, before):
-    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
-    if before:
-        monkeypatch.setenv("PYTHONSAFEPATH", before)
+    for name in ("PYTHONSAFEPATH", "PYTHONWARNINGS"):
+        monkeypatch.delenv(name, raising=False)
+        if before:
+            monkeypatch.setenv(name, before)
     with process_environment():
         assert os.environ["PYTHONSAFEPATH"] == "1"
-    assert os.environ.get("PYTHONSAFEPATH") == before
+        assert os.environ["PYTHONWARNINGS"].endswith("resource_tracker")
+    assert os.environ.get("PYTHONSAFEPATH") == os.environ.get("PYTHONWARNINGS") == before
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="the system cannot block signals")
+def test_processes_started_in_the_block_do_not_see_ctrl_c():
+    reached = []
+    code = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
+    with pytest.raises(KeyboardInterrupt), sheltered_from_ctrl_c():
+        started = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        reached.append(started.stdout)
+    assert reached == ["True\n"]

@@ -22,7 +22,7 @@ from ranker.files import display_name, read_text
 from ranker.learning.parser.lemmas import LemmaTable
 from ranker.learning.parser.loading import load_pipeline
 from ranker.learning.parser.origin import broken, directory_of
-from ranker.threads import process_environment
+from ranker.threads import process_environment, sheltered_from_ctrl_c
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -123,12 +123,20 @@ class DependencyParser:
             raise OptionError(f"the parser for {self.language!r} has no lemmas: remove the option lemma")
         chunks = [sentences[start : start + _CHUNK] for start in range(0, len(sentences), _CHUNK)]
         if processes > 1 and len(chunks) > 1 and self._origin is not None:
+            from multiprocessing import resource_tracker
+
             from joblib import Parallel, delayed
+            from joblib.externals.loky.backend import resource_tracker as joblib_tracker
 
             with process_environment():
-                columns = Parallel(n_jobs=min(processes, len(chunks)))(
-                    delayed(_parse_chunk)(self._origin, chunk, lemmas=lemmas) for chunk in chunks
-                )
+                # their start would let Ctrl-C through
+                for tracker in (resource_tracker, joblib_tracker):
+                    tracker.ensure_running()
+                with sheltered_from_ctrl_c():
+                    parsed = Parallel(n_jobs=min(processes, len(chunks)), return_as="generator")(
+                        delayed(_parse_chunk)(self._origin, chunk, lemmas=lemmas) for chunk in chunks
+                    )
+                columns = [*parsed]
         else:
             columns = [self._columns(chunk, lemmas=lemmas) for chunk in chunks]
         return self._joined(columns, lemmas=lemmas)
