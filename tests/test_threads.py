@@ -153,8 +153,13 @@ def test_only_processes_that_the_block_starts_see_the_environment(monkeypatch, b
 def test_processes_started_in_the_block_do_not_see_ctrl_c():
     reached = []
     code = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
-    with pytest.raises(KeyboardInterrupt), sheltered_from_ctrl_c():
-        started = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
-        reached.append(started.stdout)
+
+    def start() -> None:
+        with sheltered_from_ctrl_c():
+            started = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+            reached.append(started.stdout)
+
+    with pytest.raises(KeyboardInterrupt):
+        start()
     assert reached == ["True\n"]
