@@ -5,6 +5,7 @@ Nothing is imported before signal handlers are set.
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -18,6 +19,7 @@ _STOPPING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if has
 def run() -> None:
     """Run the command line and exit with the code of `cli.main.run`, or 128 plus the number of a fatal signal."""
     _open_closed_streams()
+    _buffer_stdout()
     # what the caller had set to be ignored, as nohup does, stays ignored
     early = [signum for signum in _STOPPING if signal.getsignal(signum) is signal.SIG_DFL]
     by_default = signal.getsignal(signal.SIGINT)
@@ -49,6 +51,14 @@ def _open_closed_streams() -> None:
     if sys.stderr is None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         sys.stderr = open(2, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+
+
+def _buffer_stdout() -> None:
+    """Put a buffer around an unbuffered standard output, of which Python takes a write in part for a whole one."""
+    raw = getattr(sys.stdout, "buffer", None)
+    if isinstance(raw, io.RawIOBase):
+        buffer = io.BufferedWriter(raw)
+        sys.stdout = io.TextIOWrapper(buffer, sys.stdout.encoding, sys.stdout.errors, line_buffering=True)
 
 
 def _say(number: int) -> None:

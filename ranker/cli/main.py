@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import functools
-import io
 import math
 import os
 import sys
@@ -139,7 +138,6 @@ def run(arguments: Sequence[str] | None = None) -> None:
     begin()
     if sys.stdout is None:
         _fail("standard output is closed")
-    _buffer_stdout()
     try:
         code = _command_line()(repeat_option(words), prog_name="ranker", standalone_mode=False)
         if code == _INTERRUPTED:
@@ -244,14 +242,6 @@ def _address_space() -> float:
         return math.inf
     most = resource.getrlimit(resource.RLIMIT_AS)[0]
     return math.inf if most == resource.RLIM_INFINITY else most
-
-
-def _buffer_stdout() -> None:
-    """Put a buffer around an unbuffered standard output, of which Python takes a write in part for a whole one."""
-    raw = getattr(sys.stdout, "buffer", None)
-    if isinstance(raw, io.RawIOBase):
-        buffer = io.BufferedWriter(raw)
-        sys.stdout = io.TextIOWrapper(buffer, sys.stdout.encoding, sys.stdout.errors, line_buffering=True)
 
 
 def _silence_stdout() -> None:

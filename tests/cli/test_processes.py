@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import io
 import json
 import os
 import re
@@ -16,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from ranker.cli.main import run
 from tests.cli.conftest import everything
 from tests.command_line import Command
 from tests.effort import further, thorough
@@ -64,29 +62,25 @@ def test_output_that_cannot_be_written(long_output: str) -> None:
     assert re.fullmatch(r"ranker: error: [^\n]+\n", done.stderr)
 
 
-class Full(io.RawIOBase):
-    """A file that takes the first hundred bytes of a write, says so, and then is full."""
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no limits on files")
+def test_output_of_which_a_part_is_written(tmp_path: Path) -> None:
+    """Under PYTHONUNBUFFERED=1, which images set, Python hears of a part that was written and ignores it."""
+    import resource
 
-    taken = 0
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 
-    def writable(self) -> bool:
-        return True
-
-    def write(self, raw: Any, /) -> int:
-        if self.taken:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        self.taken = min(len(raw), 100)
-        return self.taken
-
-
-def test_output_of_which_a_part_is_written(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    # as Python opens it under PYTHONUNBUFFERED=1, which images set
-    unbuffered = io.TextIOWrapper(Full(), "utf-8", write_through=True)  # type: ignore[type-var]
-    monkeypatch.setattr(sys, "stdout", unbuffered)
-    with pytest.raises(SystemExit) as ended:
-        run(["features", "--json"])
-    assert ended.value.code == 2
-    assert capsys.readouterr().err == f"ranker: error: cannot write the output: {os.strerror(errno.ENOSPC)}\n"
+    with (tmp_path / "features.json").open("wb") as output:
+        done = subprocess.run(
+            [sys.executable, "-m", "ranker", "features", "--json"],
+            stdout=output,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"},
+            preexec_fn=limit,
+        )
+    assert done.returncode == 2
+    assert done.stderr == f"ranker: error: cannot write the output: {os.strerror(errno.EFBIG)}\n"
 
 
 def open_when_read(pipe: str, reader: subprocess.Popen[str]) -> int:
