@@ -89,9 +89,11 @@ def test_ctrl_c_ends_processes_that_parse_in_one_line(tmp_path):
     texts = [f"The {number} houses stood on hill {number + 7}." for number in range(3000)]
     records = [{"source": "x", "references": [text], "candidates": [text.lower(), "No."]} for text in texts]
     (tmp_path / "data.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
-    command = [sys.executable, "-m", "ranker", "rank", "data.jsonl", "-M", "full-lexical", "-q", "-j", "2"]
+    # where tests run in the background, Ctrl-C is ignored
+    code = "import signal, runpy; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    code += "runpy.run_module('ranker', run_name='__main__')"
     process = subprocess.Popen(
-        command,
+        [sys.executable, "-c", code, "rank", "data.jsonl", "-M", "full-lexical", "-q", "-j", "2"],
         cwd=tmp_path,
         env={
             **os.environ,

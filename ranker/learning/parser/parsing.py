@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -128,7 +130,9 @@ class DependencyParser:
             from joblib import Parallel, delayed
             from joblib.externals.loky.backend import resource_tracker as joblib_tracker
 
-            with process_environment():
+            with process_environment(), warnings.catch_warnings(), ExitStack() as opened:
+                # of tasks that Ctrl-C cancels
+                warnings.filterwarnings("ignore", category=UserWarning, module="joblib")
                 # their start would let Ctrl-C through
                 for tracker in (resource_tracker, joblib_tracker):
                     tracker.ensure_running()
@@ -136,6 +140,7 @@ class DependencyParser:
                     parsed = Parallel(n_jobs=min(processes, len(chunks)), return_as="generator")(
                         delayed(_parse_chunk)(self._origin, chunk, lemmas=lemmas) for chunk in chunks
                     )
+                    opened.callback(parsed.close)
                 columns = [*parsed]
         else:
             columns = [self._columns(chunk, lemmas=lemmas) for chunk in chunks]
