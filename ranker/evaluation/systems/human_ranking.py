@@ -240,7 +240,8 @@ def _ranks(scores: FloatArray) -> Int64Array:
 def _ranked(
     names: npt.NDArray[np.str_], score: FloatArray, sample: FloatArray, judgements: Int64Array, sources: int
 ) -> tuple[RankedSystem, ...]:
-    score, sample = merge_ties(score), merge_ties(sample)
+    # a system that a resample leaves without judgements keeps its place
+    score, sample = merge_ties(score), merge_ties(np.where(np.isnan(sample), score, sample))
     rank = _ranks(score)
     low = high = rank
     if len(sample):

@@ -81,6 +81,17 @@ def test_systems_that_people_never_preferred_or_put_behind_have_no_rank(caplog):
     assert rank_systems(preferred(np.ones((3, 2))), resamples=50) == ()
 
 
+@pytest.mark.parametrize("data", [graded, preferred])
+def test_a_system_that_is_not_in_all_resamples_moves_no_other(data):
+    human = np.tile([4.0, 3.0, 2.0, np.nan], (40, 1))
+    human[0, 3] = 1.0
+    (rankings,) = rank_systems(data(human), resamples=400)
+    ranges = [(system.system, system.low, system.high, system.cluster) for system in rankings.systems]
+    assert ranges[:3] == [("s0", 1, 1, 1), ("s1", 2, 2, 2), ("s2", 3, 3, 3)]
+    # in a resample without s3, expected wins tie it with s2
+    assert (rankings.systems[3].low, rankings.systems[3].high) == (3 if data is preferred else 4, 4)
+
+
 def test_graded_systems_rank_by_their_mean():
     human = np.array([[1, 5, np.nan], [2, 4, 3], [1, 5, 3]])
     (rankings,) = rank_systems(graded(human), resamples=0)
