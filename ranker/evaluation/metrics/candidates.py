@@ -122,7 +122,8 @@ class LanguagePairData:
     @property
     def orders_candidates(self) -> bool:
         """True if people prefer any candidate to another of its source."""
-        low, high = (extreme.reduceat(self.human, self.offsets[:-1]) for extreme in (np.fmin, np.fmax))
+        human = merge_ties(self.human, self.offsets)
+        low, high = (extreme.reduceat(human, self.offsets[:-1]) for extreme in (np.fmin, np.fmax))
         return bool((low < high).any()) or any(len(pairs.better) for pairs in self.pairs.values())
 
     @property

@@ -274,8 +274,9 @@ class SegmentStatistics(StatisticSet):
             widened = calibration.epsilon * (1 + 1e-12)
             tied = count_pairs(self.human, scores, self.offsets, epsilon=widened) if calibration.epsilon else counts
             # where people order nothing, calibration ties everything
-            accuracy = accuracy_with_ties(tied) if self.language_pair.orders_candidates else np.full(self.units, np.nan)
-            groups = calibration.groups if self.language_pair.orders_candidates else 0
+            ordered = self.classes.max(initial=0) > 1
+            accuracy = accuracy_with_ties(tied) if ordered else np.full(self.units, np.nan)
+            groups = calibration.groups if ordered else 0
             blocks["segment.acc-eq"] = _defined(accuracy)
             basis["segment.acc-eq"] = Basis(groups, self.units - groups, detail={"epsilon": float(calibration.epsilon)})
         blocks["segment.tau.scores"] = counts[:, :3].astype(np.float64)

@@ -11,6 +11,7 @@ from ranker.evaluation.correlation.pearson import pearson_rows
 from ranker.evaluation.metrics.candidates import CandidateScores, LanguagePairData
 from ranker.evaluation.metrics.statistics import Basis, Measured, StatisticSet, StatisticValues
 from ranker.evaluation.systems.human_ranking import expected_wins
+from ranker.ranks import merge_ties
 
 MOST_VALUES = 50_000_000
 """Maximum number of differences of two systems, by sources or resamples, in memory at once."""
@@ -39,7 +40,7 @@ class SystemStatistics(StatisticSet):
         self.cell = language_pair.source[self.rows] * self.size + language_pair.system[self.rows]
         self.preferences = language_pair.pairs.get("primary") or language_pair.pairs.get("official")
         self.shared = self._by_preferences() if self.preferences else self._by_scores(language_pair.human, means=True)
-        by_people = self.human(self.shared.sum(axis=0))
+        by_people = merge_ties(self.human(self.shared.sum(axis=0)))
         self.ordered = bool(np.fmin.reduce(by_people, initial=np.inf) < np.fmax.reduce(by_people, initial=-np.inf))
         """True if people prefer any system to another."""
 

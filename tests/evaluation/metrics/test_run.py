@@ -435,6 +435,24 @@ def test_what_people_do_not_order_has_no_agreement(caplog):
     assert "people order no two candidates of a source" in caplog.text
 
 
+def test_what_people_order_by_rounding_errors_alone_has_no_agreement(caplog):
+    scored = [CandidateScores(name, np.tile(row, 3)) for name, row in (("m", [1.0, 2.0]), ("n", [0.0, 0.0]))]
+    comparison = compare([(graded(np.array([[0.1 + 0.2, 0.3]] * 3)), scored)], resamples=50)
+    assert np.isnan([cell.value for cell in comparison.cells if cell.statistic != "system.spa"]).all()
+    assert "people order no two candidates of a source" in caplog.text
+    # both systems have a mean of 0.2
+    comparison = compare([(graded(np.array([[0.1, 0.3], [0.2, 0.2], [0.3, 0.1]])), scored)], resamples=50)
+    assert np.isnan(comparison.estimate("system.accuracy", metric="n").value)
+
+
+def test_ratings_that_all_tie_have_no_accuracy_beside_preferences():
+    level = graded(np.full((8, 2), 3.0))
+    data = replace(preferred(np.tile([1.0, 2.0], (8, 1))), ratings=level.ratings)
+    scored = [CandidateScores("m", np.tile([1.0, 2.0], 8))]
+    comparison = compare([(data, scored)], kind="fluency_raw", resamples=50)
+    assert np.isnan(comparison.estimate("segment.acc-eq").value)
+
+
 def test_preferences_that_are_all_ties_are_refused():
     level = np.ones((3, 2))
     with pytest.raises(DataError, match="test: all preferences are ties, which order no candidates: give others"):
