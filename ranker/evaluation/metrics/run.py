@@ -323,10 +323,11 @@ def _test_pairs(
     if size < 2 or not settings.resamples:
         return None
     first, second = np.triu_indices(size, 1)
+    observed = value[first] - value[second]
     if found.null is None:
-        observed, null = value[first] - value[second], centred(sample[:, first] - sample[:, second])
+        null = centred(sample[:, first] - sample[:, second])
     else:
-        observed, null = found.null[0], found.null[1:]
+        observed, null = np.where(np.isnan(observed), np.nan, found.null[0]), found.null[1:]
     p = resampled_p(null, observed) if found.p is None else found.p
     least = 0.0
     if found.null is None and found.p is None:

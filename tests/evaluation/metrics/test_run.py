@@ -426,12 +426,14 @@ def test_a_language_pair_with_one_source_has_no_interval_and_the_mean_has(human)
         assert np.isfinite(interval.value)
 
 
-def test_what_people_do_not_order_has_no_agreement(caplog):
+@pytest.mark.parametrize("test", ["bootstrap", "randomisation", "perm-both"])
+def test_what_people_do_not_order_has_no_agreement(test, caplog):
     level = np.full((8, 3), 3.0)
     scored = [CandidateScores(name, np.tile(row, 8)) for name, row in (("m", [1.0, 2.0, 3.0]), ("n", [0.0, 0.0, 1.0]))]
-    comparison = compare([(graded(level), scored)], resamples=50)
+    comparison = compare([(graded(level), scored)], test=test, resamples=50)
     assert np.isnan([cell.value for cell in comparison.cells]).all()
     assert {cell.cluster for cell in comparison.cells} == {0}
+    assert np.isnan([tests.p[0][1] for tests in comparison.pairwise_tests]).all()
     assert "people order no two candidates of a source" in caplog.text
 
 
