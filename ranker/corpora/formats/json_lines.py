@@ -68,11 +68,23 @@ def parse_records(text: str, file: str) -> list[Record]:
     return read_records(json_values(text, file), file)
 
 
-def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line") -> list[Record]:
-    """Make records from pairs of a line and a JSON value; `unit` is the word for a line in messages."""
+def read_records(
+    values: Iterable[tuple[int, Any]],
+    file: str,
+    unit: str = "line",
+    *,
+    left_out: LeftOut | None = None,
+    rated: set[str] | None = None,
+) -> list[Record]:
+    """Make records from pairs of a line and a JSON value; `unit` is the word for a line in messages.
+
+    For a file read in parts, `left_out` and `rated` are the keys left out of earlier parts, and read as ratings there;
+    those of this part are added.
+    """
     records: list[Record] = []
     rows = _Rows(file, unit)
-    left_out: LeftOut = {}
+    left_out = {} if left_out is None else left_out
+    rated = set() if rated is None else rated
     before: dict[tuple[object, ...], Record] = {}
     repeated: list[tuple[int, int]] = []
     for line, value in program_records(values, file):
@@ -103,7 +115,7 @@ def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line
         advice = "remove one, or give each a seg_id"
         log_note(f"{what} same systems ({places}): {advice}", file)
     grades = {key: grade for key, grade in left_out.items() if grade is not None}
-    rated = {kind for record in records for one in record.candidates for kind, *_ in one.ratings} if grades else set()
+    rated |= {kind for record in records for one in record.candidates for kind, *_ in one.ratings}
     for key, (line, grade) in grades.items():
         if key in rated:
             RecordReader(file, line, {}).fail(_inside("", key), f"{names.DECIMAL} as in other records", grade)

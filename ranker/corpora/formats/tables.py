@@ -302,6 +302,8 @@ class LongTable:
     ) -> None:
         self.columns, self.lines, self.file, self.unit = _with_pairs(columns, lines, file), lines, file, unit
         self.problems: list[tuple[int, DataError]] = []
+        self.grades: dict[str, str] = {}
+        """Columns left out that hold numbers in a form that is not read, each with one of these numbers."""
 
     def dataset(self, name: str, *, first: int = 1) -> Dataset:
         """Return the data set, numbering sources without ``seg_id`` from `first`, or raise the first error found."""
@@ -496,10 +498,11 @@ class LongTable:
                 or (np.isnan(values).all() and names.is_other(kind, known) and not self._has_ratings(kind))
             )
         ]
-        grades = {kind: grade for kind in text if not names.may_hold_text(kind) for grade in self._grades(kind)[:1]}
+        unread = [kind for kind in text if not names.may_hold_text(kind)]
+        self.grades = {kind: grade for kind in unread for grade in self._grades(kind)[:1]}
         noted = [kind for kind in text if kind not in names.NOT_READ]
         if noted:
-            log_note(names.not_read(noted, grades), self.file)
+            log_note(names.not_read(noted, self.grades), self.file)
         numeric = {kind: numbers[kind] for kind in kinds if kind not in text}
         rows = {kind: np.flatnonzero(~np.isnan(values)) for kind, (values, _) in numeric.items()}
         for kind, (values, wrong) in numeric.items():

@@ -19,9 +19,9 @@ import pyarrow.parquet
 
 from ranker.arrays import UInt64Array
 from ranker.corpora import catalogue
-from ranker.corpora.column_names import SOURCE_LANGUAGE, TARGET_LANGUAGE, canonical
+from ranker.corpora.column_names import DECIMAL, SOURCE_LANGUAGE, TARGET_LANGUAGE, canonical
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats.json_lines import CANDIDATES, json_line, read_records, source_key
+from ranker.corpora.formats.json_lines import CANDIDATES, LeftOut, json_line, read_records, source_key
 from ranker.corpora.formats.parquet_files import parquet_batches, parquet_errors
 from ranker.corpora.formats.preference_pairs import companion
 from ranker.corpora.formats.reading import format_of
@@ -103,6 +103,14 @@ def _json_parts(path: Path, name: str, rows: int) -> Iterator[Part]:
     values: list[tuple[int, Any]] = []
     size, line, first = 0, 0, 1
     last: str | None = None
+    left_out: LeftOut = {}
+    rated: set[str] = set()
+
+    def part() -> Part:
+        records = read_records(values, file, left_out=left_out, rated=rated)
+        by_content = any(source_key(value) is not None and value.get("seg_id") is None for _, value in values)
+        return Part(assemble(records, name, file, first=first), by_content)
+
     for lines in line_batches(path):
         for text in lines:
             line += 1
@@ -112,18 +120,13 @@ def _json_parts(path: Path, name: str, rows: int) -> Iterator[Part]:
             key = source_key(value)
             candidates = _candidates(value)
             if values and size + candidates > rows and (key is None or key != last):
-                part = _of_records(values, name, file, first)
-                first += len(part.dataset.sources)
-                yield part
+                made = part()
+                first += len(made.dataset.sources)
+                yield made
                 values, size = [], 0
             values.append((line, value))
             size, last = size + candidates, key
-    yield _of_records(values, name, file, first)
-
-
-def _of_records(values: list[tuple[int, Any]], name: str, file: str, first: int) -> Part:
-    dataset = assemble(read_records(values, file), name, file, first=first)
-    return Part(dataset, any(source_key(value) is not None and value.get("seg_id") is None for _, value in values))
+    yield part()
 
 
 def _candidates(value: Any) -> int:
@@ -134,9 +137,17 @@ def _candidates(value: Any) -> int:
 def _table_parts(path: Path, name: str, rows: int) -> Iterator[Part]:
     file = display_name(path)
     done, first = 0, 1
+    grades: dict[str, str] = {}
+    rated: set[str] = set()
     for table in _whole_sources(path, file, rows):
         lines = np.arange(done + 1, done + table.num_rows + 1)
-        part = long_table(Columns(table.column_names, table.columns, lines, file)).dataset(name, first=first)
+        checked = long_table(Columns(table.column_names, table.columns, lines, file))
+        part = checked.dataset(name, first=first)
+        grades |= checked.grades
+        rated |= {*part.ratings["kind"]}
+        for kind in rated & {*grades}:
+            what = f"column {shown(kind)}: expected {DECIMAL} as in other rows, found {shown(grades[kind])}"
+            raise DataError(what, file=file)
         done, first = done + table.num_rows, first + len(part.sources)
         yield Part(part, "seg_id" not in map(canonical, table.column_names))
 

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ranker.corpora import catalogue
@@ -55,6 +56,23 @@ def test_sources_without_a_number_are_numbered_through(tmp_path):
     loaded = catalogue.load(str(tmp_path / "shards"))
     assert loaded.sources["seg_id"].tolist() == ["1", "2", "3", "4"]
     assert loaded.fingerprint == catalogue.load(str(data)).fingerprint
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+@pytest.mark.parametrize("first", [0, 1])
+def test_numbers_in_another_form_are_refused_beside_numbers_of_another_shard(tmp_path, ending, first):
+    cells = ["4,5", 4, "4,5", 4][first : first + 3]
+    rows = [
+        {"seg_id": str(at), "src": "s", "mt": "a", "system": "A", "Bewertung": cell} for at, cell in enumerate(cells)
+    ]
+    data = tmp_path / f"corpus.{ending}"
+    if ending == "parquet":
+        pd.DataFrame(rows).astype(str).to_parquet(data)
+    else:
+        data.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    for read in (catalogue.load, lambda file: make_shards(file, tmp_path / "shards", 1)):
+        with pytest.raises(DataError, match=r"Bewertung'?: expected a number such as 4\.5.*, found '4,5'"):
+            read(str(data))
 
 
 @pytest.mark.parametrize("key", [{}, {"seg_id": 1}])
