@@ -288,6 +288,12 @@ def test_numbers_in_another_form_are_refused_among_numbers_and_in_columns_of_rat
             from_frame(pd.DataFrame(some)) if ending == "frame" else read_dataset(path)
 
 
+@pytest.mark.parametrize("rating", ["4.5", "4,5"])
+def test_a_rating_in_quotes_is_refused_by_the_quotes(rating: str) -> None:
+    with pytest.raises(DataError, match=f"fluency: expected a number such as 4.5 without quotes, found '{rating}'"):
+        from_records([{**ROWS[0], "fluency": rating}])
+
+
 def test_a_source_may_have_a_fraction(caplog: pytest.LogCaptureFixture) -> None:
     record = {"source": "s", "chunk": "1/6", "candidates": [{"system": "A", "text": "x"}, {"system": "B", "text": "y"}]}
     assert len(from_records([record])) == 2

@@ -393,7 +393,7 @@ class RecordReader:
             inside = _inside(path, self.name(kind, path))
             if known and not _is_number(score) and not isinstance(score, dict):
                 if names.is_grade(score):
-                    self.fail(inside, names.DECIMAL, score)
+                    self.fail(inside, f"{names.DECIMAL} without quotes", score)
                 what = f"a number as a rating, or one of the keys {_listed(known)}{nearest(kind[:40], known)}"
                 self.fail(inside, what, score)
             if isinstance(score, dict):
