@@ -348,13 +348,17 @@ def convert(
     with working("converting"):
         weights = weights_of(severity_weights or [])
         dataset = catalogue.load(data, systems=listed_names(systems or []), severity_weights=weights)
-        from ranker.corpora.selection import of_language_pairs
+        from ranker.corpora.selection import of_language_pairs, with_language_pair
 
-        dataset = of_language_pairs(dataset, lp or [])
+        dataset, marked = with_language_pair(dataset, lp or []), None
         if judgements and format_of(judgements) == "json":
-            dataset = with_errors_of(dataset, of_language_pairs(read_dataset(judgements), lp or []))
+            marked = with_language_pair(read_dataset(judgements), lp or [])
         elif judgements:
             dataset = read_pairs(judgements, dataset)
+        dataset = of_language_pairs(dataset, lp or [])
+        if marked is not None:
+            chosen = [pair for pair in marked.language_pairs if lp and pair in dataset.language_pairs]
+            dataset = with_errors_of(dataset, of_language_pairs(marked, chosen))
         written = write_dataset(dataset, target, to)
     paths = [str(path) for path in written]
     lines = [f"written: {path}" for path in paths]

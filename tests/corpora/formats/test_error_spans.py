@@ -274,6 +274,21 @@ def test_marks_of_other_language_pairs_than_those_chosen_are_left_out(tmp_path: 
     joined = read_dataset(tmp_path / "y.jsonl")
     assert joined.sources["lp"].tolist() == ["en-de"]
     assert 0 < len(joined.errors) < len(both.errors)
+    write_dataset(both.select_sources(both.source_language_pairs == "de-en"), tmp_path / "marks.jsonl")
+    command("data", "convert", *paths[:2], "--judgements", paths[2], "--lp", "en-de", "--lp", "de-en")
+    assert len(read_dataset(tmp_path / "y.jsonl").errors) == len(read_dataset(tmp_path / "marks.jsonl").errors)
+    refused = command("data", "convert", *paths[:2], "--judgements", paths[2], "--lp", "en-de", code=2).err
+    assert "2 outputs with marked errors cannot be added; the first, de-en:1:A, is not in" in refused
+
+
+def test_preferences_of_other_language_pairs_than_those_chosen_are_left_out(tmp_path: Path, command: Command) -> None:
+    rows = [{**record(number, "abc"), "lp": lp} for number, lp in enumerate(("de-en", "en-de"), 1)]
+    write_dataset(from_records(rows), tmp_path / "x.jsonl")
+    pairs = "lp\tseg_id\tsysA\tsysB\trelation\nde-en\t1\tA\tB\t>\nen-de\t2\tA\tB\t<\n"
+    (tmp_path / "pairs.tsv").write_text(pairs, encoding="utf-8")
+    paths = [str(tmp_path / name) for name in ("x.jsonl", "y.jsonl", "pairs.tsv")]
+    command("data", "convert", *paths[:2], "--judgements", paths[2], "--lp", "en-de")
+    assert read_dataset(tmp_path / "y.jsonl").preferences["relation"].tolist() == ["<"]
 
 
 @pytest.mark.parametrize(("form", "name"), [("esa", "x.tsv"), ("pearmut", "x.csv.gz"), ("mqm", "x.jsonl")])
