@@ -87,15 +87,15 @@ class SystemOptions:
                 statistics=statistics,
                 **settings,
             )
-        compared = {comparison.lp for comparison in result.comparisons}
+        unit, compared = result.settings.unit, {comparison.lp for comparison in result.comparisons}
         for lp in dataset.language_pairs if gate else ():
             if lp not in compared:
-                what = f"{lp.of(dataset.name)} has only one source or system, so ranker gate would never fail"
+                what = f"{lp.of(dataset.name)} has only one {unit} or system, so ranker gate would never fail"
                 raise OptionError(f"{what}: use more, or select the other language pairs with --lp")
         for comparison in result.comparisons if gate else ():
             if not can_differ(comparison, result.settings):
-                few = f"with {counted(comparison.sources, 'source')} no difference can be significant"
-                raise OptionError(f"{few}, so ranker gate would never fail: use more sources")
+                few = f"with {counted(comparison.units, unit)} no difference can be significant"
+                raise OptionError(f"{few}, so ranker gate would never fail: use more {unit}s")
         if html is not None and statistics is not None:
             from ranker.reports.systems_page import SystemsFindings, systems_report
 

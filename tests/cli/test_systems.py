@@ -236,10 +236,30 @@ def test_a_gate_refuses_a_language_pair_that_it_cannot_test(written: Path, comma
     ]
     (written / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     assert "left out pairs fr-en, which has only one source" in command("systems", "pairs.jsonl", "-m", "chrf").out
-    message = (
-        "pairs fr-en has only one source or system, so ranker gate would never fail: use more, or select the other"
-    )
+    message = "pairs fr-en has only one source or system, so ranker gate would never fail: use more, or select"
     assert message in command("gate", "pairs.jsonl", "-m", "chrf", code=2).err
+
+
+def test_a_gate_by_documents_refuses_by_their_number(written: Path, command: Command) -> None:
+    for documents, what in (
+        (1, "pairs fr-en has only one document or system, so ranker gate would never fail"),
+        (3, "with 3 documents no difference can be significant, so ranker gate would never fail: use more documents"),
+    ):
+        rows = [
+            {
+                "lp": lp,
+                "doc": f"{at % number}",
+                "source": f"s{at}",
+                "reference": f"a word {at}",
+                "system": name,
+                "text": f"{word} word {at}",
+            }
+            for lp, number in (("de-en", 12), ("fr-en", documents))
+            for at in range(12)
+            for name, word in (("A", "an odd"), ("B", "the"))
+        ]
+        (written / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        assert what in command("gate", "pairs.jsonl", "-m", "chrf", "--level", "document", code=2).err
 
 
 def test_judgements_that_a_plan_and_a_gate_do_not_show_are_no_reason_to_refuse_them(
