@@ -229,8 +229,7 @@ def in_words(text: str, language: str) -> frozenset[str]:
     roman = {str(_TENS[match[1]] + _ONES[match[2]]) for match in _ROMAN.finditer(text)}
     said = (numbers for numbers, pattern in _word_patterns(language) if pattern.search(text))
     found = roman.union(_in_han(text), *said)
-    half = tables()["halves"].get(language)
-    if half and re.search(f"(?i){half}", text):
+    if re.search(f"(?i)½|{tables()['halves'].get(language, '½')}", text):
         found |= {f"{number}.5" for number in (*found, *numbers(text)) if number.isdigit()}
     return frozenset(found)
 
