@@ -417,16 +417,16 @@ def _by_preferences(dataset: Dataset, baseline: str | None, settings: SystemsSet
     for lp in dict.fromkeys(pairs[dataset.candidate_source]):
         first, second, outcome = comparisons(dataset, pairs == lp)
         where = lp.of(dataset.name)
-        names, codes = np.unique(systems[np.concatenate([first, second])].astype(str), return_inverse=True)
-        if all(re.fullmatch("candidate[0-9]+", name) for name in names):
-            what = "the preferences name no systems: expected columns such as model_a and model_b, or chosen_system"
-            raise DataError(what, file=where)
-        _check_baseline(baseline, names.tolist(), where)
         source = np.unique(dataset.candidate_source[first], return_inverse=True)[1].astype(np.int64)
         units = int(source.max(initial=-1)) + 1
         if units < 2:
             alone.append((where, "only one source" if units else "no preferences"))
             continue
+        names, codes = np.unique(systems[np.concatenate([first, second])].astype(str), return_inverse=True)
+        if all(re.fullmatch("candidate[0-9]+", name) for name in names):
+            what = "the preferences name no systems: expected columns such as model_a and model_b, or chosen_system"
+            raise DataError(what, file=where)
+        _check_baseline(baseline, names.tolist(), where)
         sides = codes.reshape(2, -1).astype(np.int64)
         generator = stream(settings.seed, lp, PREFERENCES)
         scores, sample = davidson(

@@ -7,6 +7,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 from ranker import compare_systems, from_frame
+from ranker.corpora.dataset import concatenate_datasets
 from ranker.errors import DataError
 from ranker.evaluation.systems.bradley_terry import davidson
 from ranker.evaluation.systems.human_ranking import rank_systems
@@ -112,6 +113,12 @@ def test_systems_are_compared_by_preferences_alone():
     assert sum(each.details["won"] - each.details["lost"] for each in compared.systems) == 0
     with pytest.raises(DataError, match="preferences between systems without texts"):
         compare_systems(dataset, ["chrf"])
+    rated = from_frame(pd.DataFrame({"source": ["s", "t"], "system": "B", "text": ["u", "v"], "lp": "fr-en", "x": 1.0}))
+    other = from_frame(pd.DataFrame({"model_a": ["B"], "model_b": ["C"], "winner": ["a"], "lp": ["is-en"]}))
+    result = compare_systems(concatenate_datasets([dataset, rated, other]), baseline="A", resamples=300)
+    assert [each.lp.known for each in result.comparisons] == [None]
+    left_out = [note.removeprefix("left out frame+frame+frame ") for note in result.notes]
+    assert left_out == ["fr-en, which has no preferences", "is-en, which has only one source"]
     unnamed = pd.DataFrame({"prompt": ["x", "y"], "chosen": ["a", "b"], "rejected": ["c", "d"]})
     with pytest.raises(DataError, match="name no systems"):
         compare_systems(from_frame(unnamed))
