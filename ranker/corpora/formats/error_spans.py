@@ -143,6 +143,10 @@ class _Marked:
 def _mqm(dataset: Dataset) -> str:
     """Format errors as a table for Google's MQM viewer, one row per error."""
     marked = _Marked(dataset)
+    lost = int((dataset.errors["start"].isna() & (dataset.errors["side"] == SIDES[1])).sum())
+    if lost:
+        what = f"{counted(lost, 'error')} of the source without a place"
+        log_note(f"{what}: written as of the translation, because this format cannot tell", dataset.name)
     documents: dict[object, int] = {}
     lines = ["\t".join(_MQM)]
     for source, row in enumerate(marked.sources):

@@ -115,6 +115,13 @@ def test_marks_in_the_source_are_kept(form: str, tmp_path: Path) -> None:
     assert [row[3:6] for row in marks(read_dataset(path)) if row[5] == "minor"] == [[None, None, "minor"]] * 2
 
 
+def test_marks_of_the_source_without_a_place_are_noted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    mark = {"severity": "minor", "rater": "p", "side": "source"}
+    candidate = {"system": "A", "text": "a", "errors": [mark, {**mark, "start": 0, "end": 1}]}
+    write_dataset(from_records([{"source": "s", "candidates": [candidate]}]), tmp_path / "x.tsv", "mqm")
+    assert "1 error of the source without a place: written as of the translation" in caplog.text
+
+
 def test_line_breaks_have_no_units_in_pearmut(tmp_path: Path) -> None:
     text = "a\nb🙂\nc"
     candidate = {"system": "A", "text": text, "errors": [{"start": 2, "end": 6, "severity": "minor", "rater": "p"}]}
