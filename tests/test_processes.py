@@ -111,8 +111,10 @@ def test_ctrl_c_ends_processes_that_parse_in_one_line(tmp_path):
     os.killpg(process.pid, signal.SIGINT)
     assert process.communicate(timeout=60)[1] == "ranker: interrupted\n"
     assert process.returncode == 130
-    while processes_of(process.pid):
+    ending = time.monotonic() + 60
+    while (left := processes_of(process.pid)) and time.monotonic() < ending:
         time.sleep(0.01)
+    assert not left
 
 
 @thorough

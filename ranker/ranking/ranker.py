@@ -167,12 +167,12 @@ class Ranker:
 
     @property
     def training(self) -> Training | None:
-        """What it was trained on; None before."""
+        """Record of the training; None before."""
         return self.model.training if self.model else None
 
     @property
     def confidence(self) -> tuple[Confidence | None, ...]:
-        """What margins mean to people, for every weight set; empty if that was not learnt, see `calibrate`."""
+        """Parameters of the probability of human preferences, for every weight set; empty before `calibrate`."""
         return self.model.confidence if self.model else ()
 
     def fit(self, candidates: Candidates) -> Ranker:

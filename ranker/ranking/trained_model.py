@@ -1,4 +1,4 @@
-"""What training makes and a model file holds: features, their means and scales, and weights."""
+"""Trained models, the content of model files: features, their means and scales, and weights."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class TrainedModel:
     parent: ParentModel | None = None
     """The model that it was adapted from."""
     confidence: tuple[Confidence | None, ...] = ()
-    """What margins mean to people, for every weight set; empty if that was not learnt."""
+    """Parameters of the probability of human preferences, for every weight set; empty if they were not learnt."""
     stored: StoredModel | None = None
     """Content of the model file that it was read from, or of the model that it is a part of."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -125,17 +126,12 @@ class DependencyParser:
             raise OptionError(f"the parser for {self.language!r} has no lemmas: remove the option lemma")
         chunks = [sentences[start : start + _CHUNK] for start in range(0, len(sentences), _CHUNK)]
         if processes > 1 and len(chunks) > 1 and self._origin is not None:
-            from multiprocessing import resource_tracker
-
             from joblib import Parallel, delayed
-            from joblib.externals.loky.backend import resource_tracker as joblib_tracker
 
             with process_environment(), warnings.catch_warnings(), ExitStack() as opened:
                 # of tasks that Ctrl-C cancels
                 warnings.filterwarnings("ignore", category=UserWarning, module="joblib")
-                # their start would let Ctrl-C through
-                for tracker in (resource_tracker, joblib_tracker):
-                    tracker.ensure_running()
+                _start_trackers()
                 with sheltered_from_ctrl_c():
                     parsed = Parallel(n_jobs=min(processes, len(chunks)), return_as="generator")(
                         delayed(_parse_chunk)(self._origin, chunk, lemmas=lemmas) for chunk in chunks
@@ -264,6 +260,17 @@ def load(origin: str | Path) -> DependencyParser:
 @functools.lru_cache(maxsize=2)
 def _loaded(origin: str) -> DependencyParser:
     return load(origin)
+
+
+def _start_trackers() -> None:
+    """Start the processes that remove what workers leave, which begin by letting Ctrl-C through to later ones."""
+    if os.name == "posix":
+        from multiprocessing import resource_tracker
+
+        from joblib.externals.loky.backend import resource_tracker as joblib_tracker
+
+        for tracker in (resource_tracker, joblib_tracker):
+            tracker.ensure_running()
 
 
 def _parse_chunk(origin: str, sentences: Sentences, *, lemmas: bool) -> _ParsedChunk:
