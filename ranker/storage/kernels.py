@@ -47,6 +47,9 @@ Mode = Literal["auto", "compiled", "plain"]
 ELEMENTS = 8_192
 """Default number of array elements that a kernel processes in one process before it is compiled."""
 
+_LOADING = 4
+"""Times that a kernel must process more elements to be worth compiling than to be worth loading from disk."""
+
 _WORTHWHILE = 32
 """Parts that are worth a thread's attention if a kernel takes as many elements as are worth compiling it."""
 
@@ -158,10 +161,9 @@ class Kernel(CPUDispatcher):
     def _stays_plain(self, arguments: tuple[Any, ...]) -> bool:
         if _mode != "auto" or not self.elements:
             return _mode == "plain" and self.elements > 0
-        if not _seen[id(self)] and self._is_on_disk():
-            return False
         _seen[id(self)] += self._size(arguments)
-        return _seen[id(self)] <= self.elements
+        seen = _seen[id(self)]
+        return seen <= self.elements // _LOADING or (seen <= self.elements and not self._was_on_disk)
 
     def _size(self, arguments: tuple[Any, ...]) -> int:
         if self.size is not None:
@@ -171,6 +173,11 @@ class Kernel(CPUDispatcher):
             for place, argument in enumerate(arguments)
             if isinstance(argument, np.ndarray) and place not in self.tables
         )
+
+    @functools.cached_property
+    def _was_on_disk(self) -> bool:
+        """True if compiled code was on disk when this process first asked."""
+        return self._is_on_disk()
 
     def _is_on_disk(self) -> bool:
         return self._file is not None and bool(self._file._load_index())

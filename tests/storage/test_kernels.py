@@ -86,6 +86,16 @@ def test_plain_results_equal_compiled_ones_and_much_to_do_is_compiled(automatic)
     assert len(added.signatures) == 1
 
 
+def test_compiled_code_on_disk_is_loaded_for_a_quarter_of_what_is_worth_compiling(automatic, monkeypatch):
+    monkeypatch.setattr(kernels.Kernel, "_is_on_disk", lambda kernel: True)
+    added = kernel(tables=("table",))(total)
+    values = np.arange(kernels.ELEMENTS // 4)
+    first = added(values, np.zeros(3))
+    assert added.signatures == []
+    assert added(values, np.zeros(3)) == first
+    assert len(added.signatures) == 1
+
+
 def test_a_kernel_that_may_differ_is_always_compiled(automatic):
     added = kernel(total, elements=0)
     assert added(np.arange(10), np.zeros(3)) == 90
