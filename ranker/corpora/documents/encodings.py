@@ -7,7 +7,7 @@ import codecs
 import re
 from collections.abc import Callable, Sequence
 
-from ranker.errors import DataError
+from ranker.errors import DataError, log_note
 from ranker.files import note_line_ends, with_line_feeds
 
 _NOT_OF_TEXT = ("idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined", "utf-7", "mbcs", "oem")
@@ -52,11 +52,19 @@ def is_encoding(name: str) -> bool:
     return True
 
 
-def declared_encoding(raw: bytes) -> str | None:
-    """Return the encoding named by the XML declaration at the start of `raw`; None if missing or unknown to Python."""
+def declared_encoding(raw: bytes, file: str) -> str | None:
+    """Return the encoding named by the XML declaration at the start of `raw`; None if missing or unknown to Python.
+
+    A file in UTF-8 that declares an encoding of one byte per character, in which any bytes are valid, gets a note.
+    """
     declared = _DECLARED.match(raw)
     name = declared[1].decode("ascii") if declared else ""
-    return name if declared and is_encoding(name) else None
+    if not is_encoding(name):
+        return None
+    if len("é".encode().decode(name, errors="replace")) > 1 and not raw.isascii() and _fits("utf-8")(raw):
+        log_note(f"{file}: declares {name}, but is in UTF-8: read as UTF-8")
+        return "utf-8"
+    return name
 
 
 def common_encoding(raws: Sequence[bytes], encodings: Sequence[str]) -> str | None:

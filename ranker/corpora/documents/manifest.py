@@ -117,7 +117,7 @@ class _ManifestFiles:
     def texts(self, part: ManifestPart, fallbacks: Sequence[str]) -> list[tuple[str, str]]:
         """Return the name and text of each file; files of unknown encoding are assumed to share one encoding."""
         raws = [(display_name(path), read_bytes(path)) for path in self.paths(part)]
-        declared = [part.encoding or declared_encoding(raw) for _, raw in raws]
+        declared = [part.encoding or declared_encoding(raw, file) for file, raw in raws]
         unknown = [(file, raw) for (file, raw), name in zip(raws, declared, strict=True) if name is None]
         common = self.guess(unknown, part, fallbacks) if unknown else None
         texts = []

@@ -49,8 +49,8 @@ def is_testset(path: str | Path) -> bool:
 
 def read_markup(path: str | Path) -> str:
     """Read a file in the encoding that its XML declaration names, or else in UTF-8."""
-    raw = read_bytes(path)
-    return decode(raw, display_name(path), with_superset(declared_encoding(raw) or "utf-8"))
+    raw, name = read_bytes(path), display_name(path)
+    return decode(raw, name, with_superset(declared_encoding(raw, name) or "utf-8"))
 
 
 def parse_testset(text: str, file: str) -> list[Record]:

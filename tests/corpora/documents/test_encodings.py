@@ -76,11 +76,37 @@ def test_fallbacks(language: str, translated_from: str, expected: tuple[str, ...
     assert fallback_encodings(language, translated_from) == expected
 
 
-def test_declarations() -> None:
-    assert declared_encoding(b"<?xml version='1.0' encoding='GB2312'?><mteval>") == "GB2312"
-    assert declared_encoding(b'\n<?xml version="1.0"\n encoding = "UTF-8" ?>') == "UTF-8"
-    assert declared_encoding(b'<?xml version="1.0" encoding="klingon"?>') is None
-    assert declared_encoding(b'<?xml version="1.0"?><x encoding="UTF-8">') is None
+@pytest.mark.parametrize(
+    ("raw", "encoding"),
+    [
+        (b"<?xml version='1.0' encoding='GB2312'?><mteval>", "GB2312"),
+        (b'\n<?xml version="1.0"\n encoding = "UTF-8" ?>', "UTF-8"),
+        (b'<?xml version="1.0" encoding="klingon"?>', None),
+        (b'<?xml version="1.0"?><x encoding="UTF-8">', None),
+    ],
+)
+def test_declarations(raw: bytes, encoding: str | None) -> None:
+    assert declared_encoding(raw, "a.xml") == encoding
+
+
+@pytest.mark.parametrize("declared", ["ISO-8859-1", "windows-1251", "us-ascii"])
+def test_text_in_utf8_that_declares_an_encoding_in_which_anything_is_valid(declared: str, caplog) -> None:
+    raw = f'<?xml version="1.0" encoding="{declared}"?><seg>für 日本</seg>'.encode()
+    assert declared_encoding(raw, "a.xml") == "utf-8"
+    assert f"a.xml: declares {declared}, but is in UTF-8: read as UTF-8" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("declared", "encoding", "text"),
+    [("ISO-8859-1", "latin-1", "für"), ("koi8-r", "koi8-r", "он"), ("big5", "big5", "人")],
+)
+def test_text_in_the_encoding_that_it_declares_gets_no_note(declared: str, encoding: str, text: str, caplog) -> None:
+    raw = f'<?xml version="1.0" encoding="{declared}"?><seg>{text}</seg>'.encode(encoding)
+    assert declared_encoding(raw, "a.xml") == declared
+    assert not caplog.text
+
+
+def test_supersets() -> None:
     assert with_superset("GB2312") == with_superset("gbk") == with_superset("cp936") == "gb18030"
     assert with_superset("latin-1") == "iso8859-1"
 
