@@ -162,7 +162,9 @@ KINDS = {
 }
 _FLUENCY = ((5, "Flawless"), (4, "Good"), (3, "Non-native"), (2, "Disfluent"), (1, "Incomprehensible"))
 _ADEQUACY = ((5, "All"), (4, "Most"), (3, "Much"), (2, "Little"), (1, "None"))
-_RIGHT_TO_LEFT = frozenset(("ar", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"))
+_RIGHT_TO_LEFT = frozenset(("ar", "dv", "fa", "he", "ps", "ur", "yi"))
+# written in Arabic script by some and in another by others: the text itself tells its direction
+_EITHER_DIRECTION = frozenset(("kk", "ky", "ms", "pa", "sd", "ug", "uz"))
 
 
 def choices(kind: TaskKind, language: str | None) -> tuple[Choice, ...]:
@@ -198,10 +200,11 @@ def answer_of(kind: TaskKind, fields: Mapping[str, str], shown: Sequence[int]) -
 
 
 def direction(language: str | None) -> str:
-    """Return the value of HTML's ``dir`` for text in a language; ``auto`` for an unknown language."""
-    if (language or "").lower() in _RIGHT_TO_LEFT:
+    """Return the value of HTML's ``dir`` for text in a language; ``auto`` for a language that does not tell."""
+    code = (language or "").lower()
+    if code in _RIGHT_TO_LEFT:
         return "rtl"
-    return "ltr" if is_language(language or "") else "auto"
+    return "ltr" if is_language(code) and code not in _EITHER_DIRECTION else "auto"
 
 
 def languages(pair: str | None) -> tuple[str | None, str | None]:

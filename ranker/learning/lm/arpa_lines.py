@@ -127,7 +127,8 @@ class ArpaLines:
                     r"expected an ARPA file starting with \data\, or a binary KenLM file"
                 )
             if self.ended or self.number >= _MOST_LINES:
-                raise other or DataError("is empty, expected a language model (ARPA or KenLM binary)", file=self.name)
+                empty = "is empty" if self.ended else rf"has no \data\ in its first {_MOST_LINES} lines"
+                raise other or DataError(f"{empty}, expected a language model (ARPA or KenLM binary)", file=self.name)
         return trained
 
     def _unigram(self) -> str:

@@ -118,10 +118,11 @@ def test_carriage_returns_and_spaces_reach_the_browser_as_they_are(campaign):
         ("fas_Arab-zho_Hans", ["rtl", "ltr"]),
         ("arz_Arab-ckb", ["auto", "auto"]),
         ("en-iw", ["ltr", "auto"]),
+        ("pa_Arab-uz_Latn", ["auto", "auto"]),
         (None, ["auto", "auto"]),
     ],
 )
-def test_the_text_tells_the_direction_of_languages_that_are_not_known(pair, directions):
+def test_the_text_tells_its_direction_where_the_language_does_not(pair, directions):
     assert [direction(language) for language in languages(pair)] == directions
 
 
