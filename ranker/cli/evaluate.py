@@ -133,9 +133,10 @@ def command(
         )
         return
     from ranker.corpora.judgements import Judged
+    from ranker.corpora.sanity import CONCLUSIONS, notes_of
     from ranker.evaluation.calibration import Reliability
     from ranker.evaluation.metrics.evaluation import agreement
-    from ranker.extractors.composed.direction import judgements_note
+    from ranker.extractors.composed.direction import MOST_SOURCES, judgements_note
     from ranker.ranking.scorers import candidate_scores, learnt_kinds, trained_on
 
     of_model = Path(models[0]) if models else None
@@ -149,7 +150,7 @@ def command(
         named = NamedScorers.single(next(iter(metrics), None), of_model, references=not inputs.no_references)
         scorer = named.scorers()[0]
         with processed(shards, sharding, named, "judged scores", judged_scores) as (parts, signatures):
-            dataset, scores = judged_candidates(named, shards, parts)
+            dataset, scores, sample = judged_candidates(named, shards, parts, MOST_SOURCES)
     reliability = None
     with working("evaluating"):
         people = Judged.of(dataset, kind, learnt_kinds(scorer))
@@ -158,8 +159,11 @@ def command(
             for unused in unused_notes(corpora, kind):
                 print_note(unused)
             print_notes([scorer], outputs)
-            if direction := judgements_note(outputs, asked, learnt_kinds(scorer)):
-                print_note(direction)
+        else:
+            for note in notes_of(outputs, CONCLUSIONS):
+                print_note(str(note))
+        if direction := judgements_note(outputs if shards is None else sample, asked, learnt_kinds(scorer)):
+            print_note(direction)
         if references_as_candidates:
             comparisons = _with_references(scorer, dataset, kind, resamples, seed, exclude_self=exclude_self)
         else:

@@ -7,7 +7,7 @@ source, and left out if there are none. The output of a system that happens to e
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -175,3 +175,17 @@ def mark_references(candidates: Mapping[str, Any], references: Mapping[str, Any]
             if called or len(pc.unique(outputs.take(own))) >= FEWEST_TEXTS:
                 marked = marked | (system == code)
     return marked
+
+
+def mark_systems(dataset: Dataset, systems: Iterable[str]) -> Dataset:
+    """Mark the outputs of `systems`, known from other sources to be references, where all of them equal references."""
+    candidates = dataset.candidates
+    rows = np.flatnonzero(candidates["system"].isin([*systems]) & ~candidates["is_reference"])
+    if not len(rows):
+        return dataset
+    texts = pd.MultiIndex.from_frame(dataset.references[["source", "text"]])
+    equal = pd.MultiIndex.from_frame(candidates[["source", "text"]].iloc[rows]).isin(texts)
+    every = pd.Series(equal).groupby(candidates["system"].to_numpy()[rows]).transform("all").to_numpy(bool)
+    marked = dataset.is_reference.copy()
+    marked[rows[every]] = True
+    return dataclasses.replace(dataset, candidates=candidates.assign(is_reference=marked))

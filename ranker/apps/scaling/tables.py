@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +81,7 @@ class NamedScorers:
             # says what is wrong with two of them
             make_scorer(metric, model)
         named = cls.of([metric] if metric else [], model, references=references)
-        return dataclasses.replace(named, checks=checks)
+        return replace(named, checks=checks)
 
     def scorers(self) -> tuple[Scorer, ...]:
         """Return the scorers, made once per process."""
@@ -199,17 +198,26 @@ def judged_scores(named: NamedScorers, part: Dataset) -> Made:
     return pa.table({**_keys(judged, "lp", "seg_id"), "score": scores}), named.note(judged, about)
 
 
-def judged_candidates(named: NamedScorers, shards: Shards, parts: Sequence[ShardResult]) -> tuple[Dataset, FloatArray]:
-    """Return the judged candidates, read from the shards again and stripped of texts, and their scores."""
-    datasets, scores = [], []
+def judged_candidates(
+    named: NamedScorers, shards: Shards, parts: Sequence[ShardResult], sample: int
+) -> tuple[Dataset, FloatArray, Dataset]:
+    """Return the judged candidates, read again and stripped of texts, their scores, and a sample of judged sources.
+
+    The sample has about `sample` sources at random, the same number from every shard, with their texts.
+    """
+    datasets, scores, samples = [], [], []
     for part in parts:
         whole, _ = named.prepared(shards.read(part.number, part.content))
         candidates, of_judged = _judged(whole)
+        if of_judged.any():
+            some = np.random.default_rng(part.number).permutation(np.flatnonzero(of_judged))[: -(-sample // len(parts))]
+            samples.append(whole.select_sources(np.isin(np.arange(len(of_judged)), some)))
         scores.append(part.table()["score"].to_numpy()[candidates[of_judged[whole.candidate_source]]])
         judged = without_references(whole.select_candidates(candidates))
         sources, outputs = (table.assign(text=_no_texts(table)) for table in (judged.sources, judged.candidates))
-        datasets.append(dataclasses.replace(judged, sources=sources, candidates=outputs))
-    return dataclasses.replace(concatenate_datasets(datasets), name=shards.name), np.concatenate(scores)
+        datasets.append(replace(judged, sources=sources, candidates=outputs))
+    together, few = (replace(concatenate_datasets(each), name=shards.name) for each in (datasets, samples or datasets))
+    return together, np.concatenate(scores), few
 
 
 def _no_texts(table: pd.DataFrame) -> Any:

@@ -14,6 +14,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.preference_pairs import companion_name
 from ranker.corpora.formats.shards import FORMAT, MANIFEST, VERSION, Shard, ShardManifest, Shards, digest
 from ranker.corpora.formats.writing import write_dataset
+from ranker.corpora.own_references import mark_systems
 from ranker.corpora.selection import select_language_pairs, with_language_pair
 from ranker.corpora.shards.streaming import Part, SourceKeys, parts_of
 from ranker.errors import NOTES, DataError, OptionError
@@ -32,6 +33,7 @@ def make_shards(
         raise OptionError(f"--rows {rows}: expected a whole number from 1")
     shards: list[Shard] = []
     name, count = "", 0
+    references: set[str] = set()
     with used_alone(folder), notes_once():
         _prepare(folder)
         for part in parts_of(data, rows):
@@ -39,6 +41,9 @@ def make_shards(
             chosen = select_language_pairs(stated, [wanted for wanted in lp if _has(stated, wanted)]) if lp else stated
             if not len(chosen.sources):
                 continue
+            # the last shard may have too few sources to tell
+            chosen = mark_systems(chosen, references)
+            references |= {*chosen.candidates["system"][chosen.is_reference]}
             name, count = chosen.name, count + len(chosen)
             path = folder / f"part-{len(shards):05d}{ending}"
             write_dataset(chosen, path)
