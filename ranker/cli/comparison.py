@@ -35,6 +35,7 @@ def compare(
 ) -> None:
     """Compare metrics and rankers with human judgements and with each other, and print the result."""
     from ranker.corpora.dataset import concatenate_datasets
+    from ranker.corpora.judgements import Judged
     from ranker.evaluation.metrics import run
     from ranker.evaluation.metrics.evaluation import scored_by
     from ranker.extractors.composed.direction import judgements_note
@@ -52,7 +53,7 @@ def compare(
     read = [_with_published(dataset, paths, published) if published else (dataset, {}) for dataset, paths in data]
     scored = []
     for dataset, others in read:
-        if direction := judgements_note(dataset, kind, learnt):
+        if direction := judgements_note(Judged.of(dataset, kind, learnt), kind, *learnt):
             print_note(direction)
         with working(f"scoring {dataset.name}"):
             scored.append(scored_by(dataset, {**scorers, **others}, kind=kind, levels=levels))

@@ -150,7 +150,7 @@ def command(
         named = NamedScorers.single(next(iter(metrics), None), of_model, references=not inputs.no_references)
         scorer = named.scorers()[0]
         with processed(shards, sharding, named, "judged scores", judged_scores) as (parts, signatures):
-            dataset, scores, sample = judged_candidates(named, shards, parts, MOST_SOURCES)
+            dataset, scores = judged_candidates(named, shards, parts, MOST_SOURCES)
     reliability = None
     with working("evaluating"):
         people = Judged.of(dataset, kind, learnt_kinds(scorer))
@@ -162,7 +162,7 @@ def command(
         else:
             for note in notes_of(outputs, CONCLUSIONS):
                 print_note(str(note))
-        if direction := judgements_note(outputs if shards is None else sample, asked, learnt_kinds(scorer)):
+        if direction := judgements_note(people, asked, *learnt_kinds(scorer)):
             print_note(direction)
         if references_as_candidates:
             comparisons = _with_references(scorer, dataset, kind, resamples, seed, exclude_self=exclude_self)

@@ -114,6 +114,7 @@ def command(
     check_exclude_self(references_as_candidates, exclude_self)
     if folds == 1:
         raise OptionError("--folds 1: expected 2 or more, or 0 for no cross-validation")
+    from ranker.corpora.judgements import Judged
     from ranker.evaluation.metrics.cross_validation import cross_validate
     from ranker.extractors.composed.direction import direction_note, judgements_note
     from ranker.extractors.english_only import english_note
@@ -141,7 +142,7 @@ def command(
     other = [each.read(ranker.feature_set.members) for each in apart]
     target = output or Path(f"{dataset.name.split('+')[0]}.model")
     check_target(target)
-    judgements_note(dataset, kind)
+    judgements_note(Judged.of(dataset, kind), kind)
     with working("training"):
         table = ranker.fit_table(dataset)
         if other:

@@ -523,6 +523,6 @@ class Ranker:
 def training_data(candidates: Candidates, kind: str) -> Dataset:
     """Return the candidates to learn from; if judgements run counter to chrF, log a note or refuse the judgements."""
     dataset = drop_sole_references(candidate_rows(candidates).dataset)
-    if note := judgements_note(dataset, kind):
+    if note := judgements_note(Judged.of(dataset, kind), kind):
         log_note(note)
     return dataset

@@ -103,7 +103,7 @@ class DatasetFindings:
             if trained := trained_on(RankerScorer(ranker), dataset):
                 notes.append(f"the ranker {trained}")
             people = Judged.of(dataset, kind, [training.kind])
-            if direction := judgements_note(people.dataset, kind, [training.kind]):
+            if direction := judgements_note(people, kind, training.kind):
                 notes.append(direction.removeprefix(f"{dataset.name}: "))
         judged_outputs, kind = (people.dataset, people.kind) if people else (dataset, kind)
         weights = ranker.weight_sets.of_candidates(judged_outputs)

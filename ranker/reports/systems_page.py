@@ -9,10 +9,10 @@ import numpy as np
 
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import AUTO, human_scores
+from ranker.corpora.judgements import AUTO
 from ranker.errors import counted
 from ranker.evaluation.correlation.segment import source_spearman
-from ranker.evaluation.systems.human_ranking import people_kind
+from ranker.evaluation.systems.human_ranking import people_of
 from ranker.evaluation.systems.result import SystemComparison, SystemsResult
 from ranker.ranking.scorers import Scorer, sign_of
 from ranker.reports.checks import checked
@@ -43,9 +43,9 @@ class SystemsFindings:
         """Create the findings from a result by adding the details of individual sources."""
         scores = np.stack([scorer.score(statistics[name]) for name, scorer in scorers.items()], axis=1)
         human = np.full(len(dataset), np.nan)
-        wanted, _ = people_kind(dataset, kind)
-        if wanted is not None:
-            human = human_scores(dataset, wanted)
+        people, _ = people_of(dataset, kind)
+        if people is not None:
+            human[people.dataset.context_rows[dataset.context_rows]] = people.human
         judged = not np.isnan(human).all()
         first, sign = scores[:, 0], sign_of(next(iter(scorers.values())))
         rho = source_spearman(dataset, sign * first, human) if judged else np.full(len(dataset.sources), np.nan)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import human_scores
+from ranker.corpora.judgements import Judged, human_scores
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import table
 from ranker.errors import DataError
@@ -59,16 +59,18 @@ def test_judgements_upside_down_are_refused_until_their_direction_is_stated(
 ) -> None:
     dataset = made(kind, sign)
     with pytest.raises(DataError) as refused:
-        judgements_note(dataset)
+        judgements_note(Judged.of(dataset))
     opposed = "people prefer candidates with lower chrF in 100% of the sources"
     assert str(refused.value) == (
         f"made: if {better} values of {kind!r} are better, {opposed}, so the direction is in doubt; "
         f"state it: --kind {kind}:{opposite} or --kind {kind}:{better}"
     )
-    assert judgements_note(dataset, f"{kind}:{opposite}") is None
+    assert judgements_note(Judged.of(dataset, stated := f"{kind}:{opposite}"), stated) is None
     advice = f"if {opposite} values of {kind!r} are better, use --kind {kind}:{opposite}"
-    assert judgements_note(dataset, f"{kind}:{better}") == f"made: {opposed}; {advice}"
-    assert judgements_note(dataset, kind, [f"{kind}:{better}"]) == f"made: {opposed}; {advice}", "a ranker learnt it"
+    assert judgements_note(Judged.of(dataset, stated := f"{kind}:{better}"), stated) == f"made: {opposed}; {advice}"
+    assert judgements_note(Judged.of(dataset, kind), kind, f"{kind}:{better}") == f"made: {opposed}; {advice}", (
+        "a ranker learnt it"
+    )
 
 
 def test_training_and_reports_refuse_a_direction_in_doubt_until_it_is_stated(caplog) -> None:
@@ -95,7 +97,7 @@ def test_errors_are_read_the_right_way_up_negated_or_not(name: str) -> None:
         dataset = made(name, 1)
         length = dataset.ratings["value"].to_numpy()
         dataset = dataclasses.replace(dataset, ratings=dataset.ratings.assign(value=sign * (12.0 - length)))
-        assert judgements_note(dataset, name) is None
+        assert judgements_note(Judged.of(dataset, name)) is None
         assert human_scores(dataset, name)[:4].argsort().tolist() == length[:4].argsort().tolist()
 
 
@@ -103,8 +105,8 @@ def test_the_right_way_up_and_without_references_nothing_is_said() -> None:
     dataset = made("x", 1)
     ranker = Ranker("bleu[order=1]")
     assert note_on(ranker, dataset) is None
-    assert judgements_note(dataset, "x") is None
-    assert judgements_note(made("x", -1, references=0), "x") is None
+    assert judgements_note(Judged.of(dataset, "x")) is None
+    assert judgements_note(Judged.of(made("x", -1, references=0), "x")) is None
     ranker = Ranker("consensus")
     assert note_on(ranker, made("x", -1, references=0)) is None
 
@@ -116,7 +118,7 @@ def test_preferences_upside_down_are_noted() -> None:
     relation = np.where(length[first] < length[second], ">", "<")
     rows = {"first": first, "second": second, "relation": relation, "primary": np.ones(len(first), dtype=bool)}
     preferences = dataclasses.replace(dataset, preferences=table("preferences", rows))
-    note = judgements_note(preferences, "preferences")
+    note = judgements_note(Judged.of(preferences, "preferences"))
     assert note == (
         "made: people prefer candidates with lower chrF in 100% of the sources; check the direction of the preferences"
     )
@@ -128,13 +130,12 @@ def test_nothing_is_said_unless_most_sources_are_clearly_opposed() -> None:
     source = dataset.candidate_source
 
     def share(opposed: int) -> float | None:
-        signed = {len(dataset.sources): np.where(source < opposed, -lengths, lengths)}
-        return opposed_to_chrf(dataset, lambda part, rows: signed[len(part.sources)])
+        return opposed_to_chrf(dataset, np.where(source < opposed, -lengths, lengths))
 
     assert [share(opposed) for opposed in (0, 15, 24)] == [None, None, None]
     assert share(25) == pytest.approx(25 / 30)
     few = made("x", 1, sources=10)
-    assert opposed_to_chrf(few, lambda part, rows: -part.candidates["text"].str.len().to_numpy(np.float64)) is None
+    assert opposed_to_chrf(few, -few.candidates["text"].str.len().to_numpy(np.float64)) is None
 
 
 def test_references_among_the_candidates_do_not_count() -> None:
@@ -142,10 +143,7 @@ def test_references_among_the_candidates_do_not_count() -> None:
     dataset = made("x", 1)
     is_reference = dataset.candidates["text"].str.len().to_numpy() < 20
     marked = dataclasses.replace(dataset, candidates=dataset.candidates.assign(is_reference=is_reference))
-
-    def human(part: Dataset, rows: np.ndarray) -> np.ndarray:
-        lengths = part.candidates["text"].str.len().to_numpy(np.float64)
-        return np.where(lengths < 20, 1000.0, lengths)[rows]
-
+    lengths = dataset.candidates["text"].str.len().to_numpy(np.float64)
+    human = np.where(lengths < 20, 1000.0, lengths)
     assert opposed_to_chrf(dataset, human) is not None
     assert opposed_to_chrf(marked, human) is None

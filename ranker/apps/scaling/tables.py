@@ -19,7 +19,6 @@ from ranker.corpora.dataset import Dataset, concatenate_datasets, source_place
 from ranker.corpora.formats.shards import Shards
 from ranker.corpora.languages import UNKNOWN_PAIR
 from ranker.corpora.own_references import without_only_references
-from ranker.corpora.schema import TEXT
 from ranker.corpora.selection import without_references
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.choices import Level
@@ -199,29 +198,30 @@ def judged_scores(named: NamedScorers, part: Dataset) -> Made:
 
 
 def judged_candidates(
-    named: NamedScorers, shards: Shards, parts: Sequence[ShardResult], sample: int
-) -> tuple[Dataset, FloatArray, Dataset]:
-    """Return the judged candidates, read again and stripped of texts, their scores, and a sample of judged sources.
+    named: NamedScorers, shards: Shards, parts: Sequence[ShardResult], with_texts: int
+) -> tuple[Dataset, FloatArray]:
+    """Return the judged candidates, read from the shards again, and their scores.
 
-    The sample has about `sample` sources at random, the same number from every shard, with their texts.
+    About `with_texts` sources, the same number of every shard, keep their texts and references; all others lose them.
     """
-    datasets, scores, samples = [], [], []
+    datasets, scores = [], []
     for part in parts:
         whole, _ = named.prepared(shards.read(part.number, part.content))
         candidates, of_judged = _judged(whole)
-        if of_judged.any():
-            some = np.random.default_rng(part.number).permutation(np.flatnonzero(of_judged))[: -(-sample // len(parts))]
-            samples.append(whole.select_sources(np.isin(np.arange(len(of_judged)), some)))
         scores.append(part.table()["score"].to_numpy()[candidates[of_judged[whole.candidate_source]]])
-        judged = without_references(whole.select_candidates(candidates))
-        sources, outputs = (table.assign(text=_no_texts(table)) for table in (judged.sources, judged.candidates))
-        datasets.append(replace(judged, sources=sources, candidates=outputs))
-    together, few = (replace(concatenate_datasets(each), name=shards.name) for each in (datasets, samples or datasets))
-    return together, np.concatenate(scores), few
+        some = np.random.default_rng(part.number).permutation(np.flatnonzero(of_judged))[: -(-with_texts // len(parts))]
+        datasets.append(_without_texts(whole.select_candidates(candidates), np.isin(np.arange(len(of_judged)), some)))
+    return replace(concatenate_datasets(datasets), name=shards.name), np.concatenate(scores)
 
 
-def _no_texts(table: pd.DataFrame) -> Any:
-    return pd.array([""] * len(table), TEXT)
+def _without_texts(part: Dataset, kept: BoolArray) -> Dataset:
+    """Return `part` with the texts and references of only the sources that the mask `kept` names."""
+    references = part.references[kept[part.references["source"]]].reset_index(drop=True)
+    sources, candidates = (
+        table.assign(text=table["text"].where(mask, ""))
+        for table, mask in ((part.sources, kept), (part.candidates, kept[part.candidate_source]))
+    )
+    return replace(part, sources=sources, candidates=candidates, references=references)
 
 
 def _judged(part: Dataset) -> tuple[BoolArray, BoolArray]:

@@ -117,7 +117,7 @@ def evaluate(
     # nothing scores a candidate that is the only reference of its source
     alone = only_references(rows.dataset)
     dataset, learnt = rows.dataset.select_candidates(~alone), _learnt(given)
-    if human is None and (note := judgements_note(dataset, kind, learnt)):
+    if human is None and (note := judgements_note(Judged.of(dataset, kind, learnt), kind, *learnt)):
         log_note(note)
     if levels is None and not (several or isinstance(scores, Mapping)):
         ((name, values),) = given.items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, rating_names, resolve_kind
+from ranker.corpora.judgements import AUTO, PREFERENCES, Judged, rating_names
 from ranker.corpora.languages import LanguagePair
 from ranker.errors import DataError, OptionError, log_note
 from ranker.evaluation.choices import RankingMethod
@@ -21,6 +21,8 @@ from ranker.evaluation.systems.trueskill import TrueSkill
 from ranker.extractors.composed.direction import judgements_note
 from ranker.ranks import merge_ties
 
+_METHODS: Mapping[str, tuple[RankingMethod, ...]] = {PREFERENCES: ("expected-wins", "bradley-terry", "trueskill")}
+"""Ranking methods by kind of judgement, the default first; of all other kinds the mean is taken."""
 _CHUNK = 2_000_000
 
 
@@ -63,23 +65,23 @@ class HumanJudgements:
 
 def judged_by_people(dataset: Dataset, kind: str | None, *, resamples: int, seed: int) -> HumanJudgements:
     """Return the human judgements of the systems in `dataset`; none if `kind` is None or ``auto`` finds no kind."""
-    resolved, notes = people_kind(dataset, kind)
-    unscored = np.full(len(dataset), np.nan)
-    if kind is None or resolved is None:
-        return HumanJudgements((), unscored, notes)
-    scores = None if resolved == PREFERENCES else human_scores(dataset, resolved)
-    method: RankingMethod = "expected-wins" if scores is None else "mean"
-    rankings = _rankings(dataset, scores, method, resamples, seed)
-    notes = (*notes, *filter(None, [judgements_note(dataset, kind)]))
-    return HumanJudgements(rankings, unscored if scores is None else scores, notes)
+    people, notes = people_of(dataset, kind)
+    scores = np.full(len(dataset), np.nan)
+    if people is None:
+        return HumanJudgements((), scores, notes)
+    if people.kind != PREFERENCES:
+        scores[people.dataset.context_rows[dataset.context_rows]] = people.human
+    note = judgements_note(people, *filter(None, [kind]))
+    rankings = _rankings(people, _METHODS.get(people.kind, ("mean",))[0], resamples, seed)
+    return HumanJudgements(rankings, scores, (*notes, *filter(None, [note])))
 
 
-def people_kind(dataset: Dataset, kind: str | None) -> tuple[str | None, tuple[str, ...]]:
-    """Return the kind of judgement for the human ranking (None if unwanted, or if ``auto`` finds none), and notes."""
+def people_of(dataset: Dataset, kind: str | None) -> tuple[Judged | None, tuple[str, ...]]:
+    """Return the judgements for the human ranking (None if unwanted, or if ``auto`` finds none), and notes."""
     if kind is None:
         return None, ()
     try:
-        return resolve_kind(dataset, kind), ()
+        return Judged.of(dataset, kind), ()
     except DataError as error:
         if kind != AUTO:
             raise
@@ -95,20 +97,17 @@ def rank_systems(
     seed: int = 0,
 ) -> tuple[HumanRanking, ...]:
     """Rank the systems of each language pair by human judgements."""
-    kind = resolve_kind(dataset, kind)
-    fitting: tuple[RankingMethod, ...] = ("mean",)
-    if kind == PREFERENCES:
-        fitting = ("expected-wins", "bradley-terry", "trueskill")
+    people = Judged.of(dataset, kind)
+    fitting = _METHODS.get(people.kind, ("mean",))
     chosen = fitting[0] if method == "auto" else method
     if chosen not in fitting:
-        raise OptionError(f"systems cannot be ranked with {method!r} from {kind}; use {' or '.join(fitting)}")
-    return _rankings(dataset, None if kind == PREFERENCES else human_scores(dataset, kind), chosen, resamples, seed)
+        raise OptionError(f"systems cannot be ranked with {method!r} from {people.kind}; use {' or '.join(fitting)}")
+    return _rankings(people, chosen, resamples, seed)
 
 
-def _rankings(
-    dataset: Dataset, human: FloatArray | None, method: RankingMethod, resamples: int, seed: int
-) -> tuple[HumanRanking, ...]:
-    """Rank the systems of each language pair by the human scores of the candidates, or by preferences without any."""
+def _rankings(people: Judged, method: RankingMethod, resamples: int, seed: int) -> tuple[HumanRanking, ...]:
+    """Rank the systems of each language pair by a method that suits the kind of judgement."""
+    dataset, human = people.dataset, None if people.kind == PREFERENCES else people.human
     rankings = []
     systems = dataset.candidates["system"].to_numpy(object)
     for lp in dataset.language_pairs:

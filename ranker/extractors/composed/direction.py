@@ -6,40 +6,34 @@ clearly more than half of the sources were more likely read in the wrong directi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-
 import numpy as np
 
-from ranker.arrays import BoolArray, FloatArray
+from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import AUTO, PREFERENCES, Kind, human_scores, resolve_kind
+from ranker.corpora.judgements import PREFERENCES, Judged, Kind
 from ranker.errors import DataError
 from ranker.extractors.ngram.chrf import Chrf
 from ranker.ranks import group_spearman, merge_ties
 
 MOST_SOURCES = 500
 """Number of sources examined: enough to detect the wrong direction in every corpus tested."""
-_SCORE = "score"
 LEVEL = 0.001
 """Two-sided p-value of a sign test over sources below which scores count as running counter to chrF."""
 
 
-def opposed_to_chrf(
-    dataset: Dataset, score: Callable[[Dataset, BoolArray], FloatArray], *, seed: int = 0
-) -> float | None:
-    """Return the share of sources whose scores run counter to chrF, or None if it is not significantly above half."""
-    compared = ~dataset.is_reference
-    outputs = dataset.select_candidates(compared)
-    usable = np.flatnonzero((np.diff(outputs.reference_offsets) > 0) & (np.diff(outputs.candidate_offsets) > 1))
+def opposed_to_chrf(dataset: Dataset, scores: FloatArray, *, seed: int = 0) -> float | None:
+    """Return the share of sources whose scores run counter to chrF, or None if it is not significantly above half.
+
+    Candidates that are references, and those whose score is NaN, do not count.
+    """
+    known = ~(dataset.is_reference | np.isnan(scores))
+    part, scores = dataset.select_candidates(known), scores[known]
+    usable = np.flatnonzero((np.diff(part.reference_offsets) > 0) & (np.diff(part.candidate_offsets) > 1))
     if not len(usable):
         return None
-    chosen = np.zeros(len(outputs.sources), dtype=bool)
+    chosen = np.zeros(len(part.sources), dtype=bool)
     chosen[np.random.default_rng(seed).permutation(usable)[:MOST_SOURCES]] = True
-    part = outputs.select_sources(chosen)
-    scores = score(dataset.select_sources(chosen), compared[chosen[dataset.candidate_source]])
-    known = ~np.isnan(scores)
-    part, scores = part.select_candidates(known), scores[known]
+    scores, part = scores[chosen[part.candidate_source]], part.select_sources(chosen)
     chrf = Chrf().transform(part)[:, 0]
     offsets = part.candidate_offsets
     rho = group_spearman(merge_ties(scores, offsets), merge_ties(chrf, offsets), offsets)
@@ -55,8 +49,7 @@ def direction_note(
     dataset: Dataset, scores: FloatArray, kind: str, *, exclude_self: bool = False, seed: int = 0
 ) -> str | None:
     """Return a note if a ranker's `scores` on its training data run counter to chrF in most sources, else None."""
-    scored = replace(dataset, candidates=dataset.candidates.assign(**{_SCORE: scores}))
-    share = opposed_to_chrf(scored, lambda part, rows: part.candidates[_SCORE].to_numpy()[rows], seed=seed)
+    share = opposed_to_chrf(dataset, scores, seed=seed)
     if share is None:
         return None
     what = f"the model prefers candidates with lower chrF in {share:.0%} of the training sources"
@@ -65,25 +58,24 @@ def direction_note(
     return f"{what}; {_advice(Kind.parse(kind).directed())}"
 
 
-def judgements_note(dataset: Dataset, kind: str = AUTO, learnt: Sequence[str] = ()) -> str | None:
+def judgements_note(people: Judged, *stated: str) -> str | None:
     """Return a note if judgements run counter to chrF in most sources although their direction is stated, else None.
 
-    Such ratings are refused if their direction was neither stated by `kind` nor `learnt` by a ranker, because
-    conclusions from ratings read in the wrong direction are wrong.
+    Such ratings are refused if their direction is not stated, by a kind that the user asked for or that a ranker learnt
+    from, because conclusions from ratings read in the wrong direction are wrong.
     """
-    used = resolve_kind(dataset, kind, learnt=learnt)
-    share = opposed_to_chrf(dataset, lambda part, rows: human_scores(part.select_candidates(rows), used))
+    share = opposed_to_chrf(people.dataset, people.human)
     if share is None:
         return None
-    read = Kind.parse(used).directed()
+    read, name = Kind.parse(people.kind).directed(), people.dataset.name
     what = f"people prefer candidates with lower chrF in {share:.0%} of the sources"
-    stated = any(each.name == read.name and each.lower is not None for each in map(Kind.parse, (kind, *learnt)))
-    if stated or read.name == PREFERENCES:
-        return f"{dataset.name}: {what}; {_advice(read)}"
+    known = any(each.name == read.name and each.lower is not None for each in map(Kind.parse, stated))
+    if known or read.name == PREFERENCES:
+        return f"{name}: {what}; {_advice(read)}"
     better, opposite = ("lower", "higher") if read.lower else ("higher", "lower")
     options = f"--kind {read.name}:{opposite} or --kind {read.name}:{better}"
     doubt = f"if {better} values of {read.name!r} are better, {what}, so the direction is in doubt; state it: {options}"
-    raise DataError(doubt, file=dataset.name)
+    raise DataError(doubt, file=name)
 
 
 def _advice(kind: Kind) -> str:
