@@ -67,7 +67,7 @@ def aligned(lines: Sequence[str], broken: Sequence[str], wanted: Sequence[str], 
     weight = line_alignment._SHARED if shared is None else shared
     try:
         with patch.object(line_alignment, "_SHARED", weight):
-            return right(lines, line_alignment.align_lines(broken, [[text] for text in wanted]))
+            return right(lines, line_alignment.align_lines(broken, [[text] for text in wanted], "translations"))
     except DataError:
         return 0.0
 

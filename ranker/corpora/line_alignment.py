@@ -26,17 +26,20 @@ _NO_SPACES = "".join(f"{chr(first)}-{chr(last)}" for first, last in WITHOUT_SPAC
 _WORD = re.compile(rf"[{_NO_SPACES}]|[^\W{_NO_SPACES}]+|[^\w\s]")
 _SENTENCE_END = re.compile(r"[.!?…。！？؟۔।॥]['\"”’»)\]」』]*\Z")
 _STEM = 5
+"""Number of characters to which words are cut before they are compared."""
 _SHARED, _INSIDE, _AFTER_SENTENCE, _JOINED, _EMPTY = 0.5, 7.0, 3.0, 3.0, 10.0
 """Weight of shared words, and costs of a boundary in a line, after a sentence, of a line end in a text and of a line
 without a text; chosen on wmt12 and mqm21, among few values of which most do as well."""
 _VARIANCE = 6.8
 """Variance of the length of a translation per character, by Gale and Church."""
 _HIGHEST = 50.0
+"""Highest cost of a length, so that one text of a wrong length does not move all boundaries."""
 _WINDOW = 150
 """Number of boundaries tried on each side of the one that the lengths suggest."""
 _MOST_EMPTY = 0.2
 """Maximum proportion of lines that may be left without a text."""
 _FEWEST = 100
+"""Least number of lines that document frequencies are divided by: words of a short file are no more telling."""
 _NOWHERE = np.zeros(0, dtype=np.int64)
 _LISTED = 5
 
@@ -45,8 +48,9 @@ _LISTED = 5
 class _Stream:
     """The words of a file, and the boundaries between them at which a text may begin.
 
-    `starts`, `ends` (words,) are characters of `text`; `places` (boundaries,) are words before which a text may begin,
-    from 0 to the number of words; `costs` are the costs of these boundaries, `line_ends` is true where a line ends.
+    `starts`, `ends` (words,) are positions of characters in `text`; `places` (boundaries,) are words before which a
+    text may begin, from 0 to the number of words; `costs` are the costs of these boundaries, `line_ends` is true where
+    a line ends.
     """
 
     text: str
@@ -95,19 +99,20 @@ class _Stream:
         if begin == end:
             return ""
         parts = self.text[self.starts[begin] : self.ends[end - 1]].split("\n")
-        joined = parts[0]
+        line = parts[0]
         for part in filter(None, parts[1:]):
-            joined += ("" if joined and _is_unspaced(joined[-1]) and _is_unspaced(part[0]) else " ") + part
-        return joined
+            line += ("" if line and _is_unspaced(line[-1]) and _is_unspaced(part[0]) else " ") + part
+        return line
 
 
-def align_lines(lines: Sequence[str], wanted: Sequence[Sequence[str]], file: str = "translations") -> list[str]:
+def align_lines(lines: Sequence[str], wanted: Sequence[Sequence[str]], file: str) -> list[str]:
     """Divide a translation whose lines differ from the source's into one text per source line, in the same order.
 
     `wanted` has the references of each source line, or the line itself where it has none. Lines that the
     translation lacks get an empty text; it is an error if more than a fifth are such lines.
     """
     if not wanted:
+        # whoever compares their numbers says that there are lines too many
         return [*lines]
     stream = _Stream.of(lines)
     words = [{_key(match.group()) for text in texts for match in _WORD.finditer(text)} for texts in wanted]
@@ -115,7 +120,6 @@ def align_lines(lines: Sequence[str], wanted: Sequence[Sequence[str]], file: str
     expected = lengths * ((len(stream.text) + 1) / lengths.sum())
     rough = _boundaries(stream, expected, [{}] * len(words), None)
     frequency = Counter(word for of_line in words for word in of_line)
-    # words of a short text are no more frequent than those of a long one
     total = max(len(words), _FEWEST)
     weights = [{word: _SHARED * math.log(total / frequency[word]) for word in of_line} for of_line in words]
     bounds = _boundaries(stream, expected, weights, rough)
@@ -125,10 +129,11 @@ def align_lines(lines: Sequence[str], wanted: Sequence[Sequence[str]], file: str
         what = f"cannot be aligned to {counted(len(texts), 'line')}: {empty} of them would have no translation"
         raise DataError(f"{what}; check that it is a translation of all of the source, in the same order", file=file)
     places = [*_differences(stream, bounds)]
-    if places:
-        more = f" and {len(places) - _LISTED} other places" if len(places) > _LISTED else ""
-        left = f"; {counted(empty, 'line')} without a translation" if empty else ""
-        log_note(f"aligned to {len(texts)} lines: {', '.join(places[:_LISTED])}{more}{left}", file)
+    more = f" and {len(places) - _LISTED} other places" if len(places) > _LISTED else ""
+    done = [f"{', '.join(places[:_LISTED])}{more}"] if places else []
+    done += [f"{counted(empty, 'line')} without a translation"] if empty else []
+    if done:
+        log_note(f"aligned to {counted(len(texts), 'line')}: {'; '.join(done)}", file)
     return texts
 
 
@@ -183,11 +188,12 @@ def _shared(stream: _Stream, weights: Mapping[str, float], first: int, last: int
 
 def _differences(stream: _Stream, bounds: Sequence[int]) -> Iterator[str]:
     """Yield, for each text that is not exactly one whole line, the line or lines of the file that it comes from."""
-    line_of = np.concatenate([[0], np.cumsum(stream.line_ends)])
+    line_of = np.cumsum([0, *(character == "\n" for character in stream.text)])
     for number, (first, last) in enumerate(itertools.pairwise(bounds), 1):
-        if first == last:
+        first_word, last_word = stream.places[first], stream.places[last] - 1
+        if last_word < first_word:
             continue
-        begins, ends = int(line_of[first + 1]) + 1, int(line_of[last]) + 1
+        begins, ends = int(line_of[stream.starts[first_word]]) + 1, int(line_of[stream.starts[last_word]]) + 1
         whole = (first == 0 or stream.line_ends[first]) and (last == len(stream.places) - 1 or stream.line_ends[last])
         if begins < ends:
             yield f"line {number} from lines {begins} to {ends}"

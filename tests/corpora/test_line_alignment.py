@@ -58,7 +58,7 @@ def damaged(lines: list[str], generator: random.Random) -> list[str]:
     ],
 )
 def test_merged_and_split_lines_are_put_right(lines: list[str]) -> None:
-    assert align_lines(lines, on_lines(ENGLISH)) == ENGLISH
+    assert align_lines(lines, on_lines(ENGLISH), "x") == ENGLISH
 
 
 def test_the_source_alone_tells_by_lengths_numbers_and_names() -> None:
@@ -70,12 +70,14 @@ def test_the_source_alone_tells_by_lengths_numbers_and_names() -> None:
         "",
         "Fahrkarten gelten, und niemand zahlt doppelt.",
     ]
-    assert align_lines([" ".join(ENGLISH[:3]), *ENGLISH[3:]], on_lines(german)) == ENGLISH
+    assert align_lines([" ".join(ENGLISH[:3]), *ENGLISH[3:]], on_lines(german), "x") == ENGLISH
 
 
 def test_chinese_is_joined_without_spaces_and_divided_between_characters() -> None:
     texts = ["公共汽车今天不在这里停。", "它明天九点再来。", "谢谢大家的理解。"]
-    assert align_lines(["公共汽车今天", "不在这里停。", "它明天九点再来。谢谢大家的理解。"], on_lines(texts)) == texts
+    assert (
+        align_lines(["公共汽车今天", "不在这里停。", "它明天九点再来。谢谢大家的理解。"], on_lines(texts), "x") == texts
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -85,7 +87,7 @@ def test_most_lines_of_the_sample_are_put_right(sample: Dataset, seed: int) -> N
     lines = [" ".join(text.split()) for text in of_system["text"]]
     references = sample.references.drop_duplicates("source").set_index("source")["text"]
     wanted = on_lines([references[source] for source in of_system["source"]])
-    found = align_lines(damaged(lines, random.Random(seed)), wanted)
+    found = align_lines(damaged(lines, random.Random(seed)), wanted, "x")
     assert sum(map(str.__eq__, found, lines)) >= 0.9 * len(lines)
 
 
@@ -95,7 +97,7 @@ TEXTS = strategies.text(strategies.sampled_from("ab.9 \u00a0汽ไש"), max_size
 @hypothesis.given(strategies.lists(TEXTS, max_size=6), strategies.lists(TEXTS, min_size=1, max_size=6))
 def test_no_character_is_lost_or_moved(lines: list[str], wanted: list[str]) -> None:
     try:
-        found = align_lines(lines, on_lines(wanted))
+        found = align_lines(lines, on_lines(wanted), "x")
     except DataError:
         hypothesis.reject()
     assert len(found) == len(wanted)
@@ -114,6 +116,24 @@ def test_another_text_is_refused_and_what_was_done_is_said(caplog: pytest.LogCap
         "ranker: note: x: aligned to 6 lines: line 1 from a part of line 1, line 2 from a part of line 1, "
         "line 3 from lines 2 to 3"
     ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "note"),
+    [
+        (["", "", *ENGLISH[:4], "", "", ENGLISH[5][:17], ENGLISH[5][18:]], "line 6 from lines 9 to 10"),
+        ([*ENGLISH[:2], "", ENGLISH[2] + " " + ENGLISH[3], "", ENGLISH[5]], "line 3 from a part of line 4"),
+    ],
+)
+def test_lines_are_counted_as_in_the_file(lines: list[str], note: str, caplog) -> None:
+    align_lines(lines, on_lines(ENGLISH), "x")
+    assert f"x: aligned to 6 lines: {note}" in caplog.text
+
+
+def test_lines_without_a_translation_are_said(caplog) -> None:
+    three = [*ENGLISH, *ENGLISH, *ENGLISH]
+    assert align_lines(three[:-1], on_lines(three), "x") == [*three[:-1], ""]
+    assert "x: aligned to 18 lines: 1 line without a translation" in caplog.text
 
 
 def test_the_command_and_python_align_alike(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
