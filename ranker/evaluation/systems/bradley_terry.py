@@ -12,7 +12,6 @@ exponential distribution, so no comparison vanishes, and strengths are finite in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NoReturn
 
 import numpy as np
 
@@ -20,8 +19,10 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import DataError
 
 _BLOCK = 4_000_000
-_ITERATIONS, _PRECISION = 60, 1e-9
-_LARGEST = 20.0  # of differences of log strengths that data of any size can tell
+"""Number of weights drawn at a time, which bounds the memory."""
+_ITERATIONS, _PRECISION = 1000, 1e-9
+_NO_GAIN = 1e-4
+"""Sum of the gaps between winners and losers, of strengths from -1 to 1, that counts as none."""
 
 
 def davidson(
@@ -36,46 +37,71 @@ def davidson(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the log strengths of systems, shape (systems,), and their bootstrap samples, shape (resamples, systems).
 
-    `outcome` is 1 where the first of two systems was better, -1 where the second was, 0 for ties.
+    `first`, `second`, `outcome` and `source` (comparisons,) are the numbers of both systems and of the source, and 1
+    where the first system was better, -1 where the second was, 0 for ties; `where` is the data, for messages.
     """
-    size = len(names)
     from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
 
-    def refuse(group: Int64Array, what: str) -> NoReturn:
-        listed = ", ".join(names[place] for place in group[:5]) + (", ..." if len(group) > 5 else "")
-        raise DataError(what.replace("{}", listed), file=where)
-
-    edges = csr_array((np.ones(len(first)), (first, second)), shape=(size, size))
-    number, part = connected_components(edges, directed=False)
-    if number > 1:
-        group = np.flatnonzero(part == np.argmin(np.bincount(part)))
-        refuse(group, "no comparison connects {} with the other systems: add one, or leave systems out")
+    size = len(names)
     swapped = first > second
     low, high, sign = np.minimum(first, second), np.maximum(first, second), np.where(swapped, -outcome, outcome)
     codes, pair = np.unique(low * size + high, return_inverse=True)
     pairs = (codes // size, codes % size)
     cell = pair * 3 + sign + 1
     width = 3 * len(codes)
-    whole = fit(pairs, np.bincount(cell, minlength=width).reshape(1, -1, 3).astype(np.float64), size)
-    order = np.argsort(whole[0])
-    if np.ptp(whole) > _LARGEST:
-        cut = int(np.argmax(np.diff(whole[0][order]))) + 1
-        what = "{} won, or lost, all comparisons with the other systems, ties aside, so strengths are not finite"
-        refuse(np.sort(min(order[:cut], order[cut:], key=len)), f"{what}: add judgements, or leave systems out")
-    # sources with a single comparison differ in nothing but its cell: the sum of their weights is drawn at once
+    counts = np.bincount(cell, minlength=width).reshape(-1, 3).astype(np.float64)
+    if problem := _not_finite(pairs, counts, names):
+        raise DataError(problem, file=where)
+    whole = fit(pairs, counts[np.newaxis], size)
+    # sources with a single comparison differ in nothing but its cell: the sum of their weights is drawn at once, since
+    # a sum of k exponential weights has a gamma distribution of shape k
     alone = np.bincount(source)[source] == 1
     units, unit = np.unique(np.where(alone, cell, width + source), return_inverse=True)
     shape = np.ones(len(units))
     shape[units < width] = np.bincount(unit[alone], minlength=len(units))[units < width]
-    counts = np.where(alone, 1.0 / shape[unit], 1.0)
-    cells = csr_array((counts, (unit, cell)), shape=(len(units), width))
+    shares = csr_array((np.where(alone, 1.0 / shape[unit], 1.0), (unit, cell)), shape=(len(units), width))
     sample = np.empty((resamples, size))
-    step = max(1, _BLOCK // max(len(units), size * size, width))
-    for start in range(0, resamples, step):
-        weights = generator.standard_gamma(shape, size=(min(step, resamples - start), len(units)))
-        sample[start : start + len(weights)] = fit(pairs, (weights @ cells).reshape(len(weights), -1, 3), size, whole)
+    block = max(1, _BLOCK // max(len(units), size * size, width))
+    for start in range(0, resamples, block):
+        weights = generator.standard_gamma(shape, size=(min(block, resamples - start), len(units)))
+        sample[start : start + len(weights)] = fit(pairs, (weights @ shares).reshape(len(weights), -1, 3), size, whole)
     return whole[0], sample
+
+
+def _not_finite(pairs: tuple[Int64Array, Int64Array], counts: FloatArray, names: Sequence[str]) -> str | None:
+    """Return why the most likely strengths are not finite, or None if they are; `counts` are those of a single `fit`.
+
+    They are finite unless they, and ``log v``, can grow apart for ever without making any outcome less likely, which a
+    linear program tells.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array, hstack, vstack
+    from scipy.sparse.csgraph import connected_components
+
+    def listed(group: Int64Array) -> str:
+        return ", ".join(names[place] for place in group[:5]) + (", ..." if len(group) > 5 else "")
+
+    size, every = len(names), np.arange(len(counts))
+    number, part = connected_components(csr_array((np.ones(len(every)), pairs), shape=(size, size)), directed=False)
+    if number > 1:
+        group = np.flatnonzero(part == np.argmin(np.bincount(part)))
+        return f"no comparison connects {listed(group)} with the other systems: add one, or leave systems out"
+    gap = csr_array((np.repeat([1.0, -1.0], len(every)), (np.tile(every, 2), np.concatenate(pairs))))
+    lost, tied, won = (gap[column > 0] for column in counts.T)
+    # a winner gains at least 2 log v, and ties differ by at most that
+    limits = vstack([lost, -won, tied, -tied])
+    ties = np.repeat([2.0, -2.0], [lost.shape[0] + won.shape[0], 2 * tied.shape[0]])
+    most = [(-1.0, 1.0)] * size + [(0.0, float(tied.shape[0] > 0))]
+    gains = np.append(lost.sum(axis=0) - won.sum(axis=0), 0.0)
+    rows = hstack([limits, csr_array(ties[:, np.newaxis])])
+    growth = np.asarray(linprog(gains, rows, np.zeros(len(ties)), bounds=most).x, dtype=np.float64)
+    if -gains @ growth < _NO_GAIN:
+        return None
+    order = np.argsort(growth[:-1])
+    cut = int(np.argmax(np.diff(growth[:-1][order]))) + 1
+    group = np.sort(min(order[:cut], order[cut:], key=len))
+    what = f"{listed(group)} won, or lost, all comparisons with the other systems, ties aside"
+    return f"{what}, so strengths are not finite: add judgements, or leave systems out"
 
 
 def fit(
@@ -111,8 +137,6 @@ def fit(
         curvature[:, :-1, :-1] += between.mean(axis=1)[:, np.newaxis, np.newaxis]
         curvature[:, :-1, -1] = curvature[:, -1, :-1] = -(total * mean * tie) @ design
         curvature[:, -1, -1] = (total * tie * (1 - tie)).sum(axis=1) if tied else 1.0
-        # where strengths are not finite, it is singular far out
-        curvature[:, [*every, systems], [*every, systems]] += 1e-14 * total.sum(axis=1, keepdims=True)
         step = np.linalg.solve(curvature, gradient[:, :, np.newaxis])[:, :, 0]
         largest = np.abs(step).max(axis=1, keepdims=True)
         parameters += step / np.maximum(largest, 1.0)

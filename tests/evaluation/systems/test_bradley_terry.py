@@ -93,11 +93,30 @@ def test_a_source_with_one_comparison_weighs_as_others_do():
         ([0, 0, 2, 2], [1, 1, 3, 3], [1, -1, 1, -1], "here: no comparison connects s0, s1 with the other systems"),
         ([0, 0, 1, 1], [1, 2, 2, 2], [1, 1, 1, -1], "s0 won, or lost, all comparisons with the other systems"),
         ([0, 0], [1, 1], [1, 0], "so strengths are not finite"),
+        ([0, 0, 1, 1], [1, 1, 2, 2], [1, 0, 0, 1], "so strengths are not finite"),
+        ([*range(30)], [*range(1, 31)], [1] * 30, "so strengths are not finite"),
     ],
 )
 def test_comparisons_without_finite_strengths_are_refused(first, second, outcome, says):
     with pytest.raises(DataError, match=says):
         strengths(first, second, outcome)
+
+
+@pytest.mark.parametrize("ties", [0, 2])
+def test_a_long_chain_of_systems_has_finite_strengths(ties):
+    """Only neighbours are compared, 3:1, so that the first and last of 60 systems are 59 log 3 apart."""
+    outcome = [1, 1, 1, -1, *[0] * ties]
+    first = np.repeat(np.arange(59), len(outcome))
+    scores, _ = strengths(first, first + 1, np.tile(outcome, 59))
+    assert -np.diff(scores) == pytest.approx([np.log(3)] * 59)
+
+
+def test_ties_hold_systems_together_only_where_other_outcomes_limit_their_share():
+    """Systems 0 and 1 differ by a win and a tie, and 2 and 3 have a win each way."""
+    scores, _ = strengths([0, 0, 2, 2, 0, 1], [1, 1, 3, 3, 2, 3], [1, 0, 1, -1, 0, 0])
+    assert np.ptp(scores) < 10
+    with pytest.raises(DataError, match="s3 won, or lost, all comparisons"):
+        strengths([0, 0, 2, 2, 0], [1, 1, 3, 3, 2], [1, 0, 1, 1, 1])
 
 
 def test_systems_are_compared_by_preferences_alone():
