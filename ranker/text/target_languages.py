@@ -17,7 +17,7 @@ from ranker.corpora.scripts import BLOCKS, HAN, HANGUL, KANA
 from ranker.text.function_words import LISTS, is_among
 from ranker.text.tokenizers import split_and_number
 
-_LOOKED_AT = 1000
+_SAMPLED = 1000
 """Maximum number of translations by which a language is detected."""
 _ENOUGH_FUNCTION_WORDS = 0.2
 _ENOUGH_WORDS = 50
@@ -26,12 +26,13 @@ _LEAST_KANA = 0.1
 _LONGEST_MEAN = {HAN: 3.0, KANA: 3.0}
 _LONGEST_MEAN_OF_OTHERS = 8.0
 """Maximum mean number of letters between spaces in text that is segmented into words."""
-_SAMPLED = 500
-"""Maximum number of references of a language pair by which their script is detected."""
 
 
 def language_of(texts: Sequence[str]) -> str | None:
-    """Return the language identified by the script of most letters in `texts`; None if it identifies no language."""
+    """Return the language identified by the script of most letters in `texts`; None if it identifies no language.
+
+    Text that is segmented into words identifies none, because a tokenizer for its language would segment it again.
+    """
     joined = "\n".join(texts)
     if joined.isascii():
         return None
@@ -54,22 +55,22 @@ def _number_of_letters(points: npt.NDArray[np.uint32], counts: Int64Array) -> in
     return int(counts[[chr(point).isalpha() for point in points]].sum())
 
 
-def sampled(references: Int64Array) -> Int64Array:
-    """Return a sample of the references of a language pair, to detect their script."""
-    return references[:: len(references) // _SAMPLED + 1]
+def sampled(rows: Int64Array) -> Int64Array:
+    """Return a sample of `rows`, evenly spaced and large enough to detect the language of their texts."""
+    return rows[:: max(1, -(-len(rows) // _SAMPLED))]
 
 
 @view
 def reference_scripts(dataset: Dataset) -> dict[LanguagePair, str | None]:
     """Identify each language pair's target language by the script of references or, if there are none, candidates."""
-    table, source = dataset.references, dataset.references["source"].to_numpy()
-    if not len(table):
-        table, source = dataset.candidates, dataset.candidate_source[:_LOOKED_AT]
-    pairs = dataset.source_language_pairs[source]
-    return {
-        pair: language_of(table["text"].iloc[sampled(np.flatnonzero(pairs == pair))].tolist())
-        for pair in dataset.language_pairs
-    }
+    languages: dict[LanguagePair, str | None] = {}
+    for pair in dataset.language_pairs:
+        inside = dataset.source_language_pairs == pair
+        table, rows = dataset.references, np.flatnonzero(inside[dataset.references["source"]])
+        if not len(rows):
+            table, rows = dataset.candidates, np.flatnonzero(inside[dataset.candidate_source])
+        languages[pair] = language_of(table["text"].iloc[sampled(rows)].tolist())
+    return languages
 
 
 @view
@@ -87,10 +88,10 @@ def written_languages(dataset: Dataset) -> npt.NDArray[np.object_]:
 def looks_english(dataset: Dataset, *, fewest: int = 0) -> bool:
     """True if the references, or candidates if there are none, look English, judging by letters and function words.
 
-    Texts of fewer than `fewest` words look English if their letters do.
+    Texts of fewer than `fewest` words look English if most of their letters, or all of none, are ASCII.
     """
     table = dataset.references if len(dataset.references) else dataset.candidates
-    texts = table["text"].iloc[:_LOOKED_AT].tolist()
+    texts = table["text"].iloc[sampled(np.arange(len(table)))].tolist()
     letters = [letter for text in texts for letter in text if letter.isalpha()]
     if 2 * sum(map(str.isascii, letters)) < len(letters):
         return False
@@ -119,7 +120,10 @@ def unknown_looks_english(dataset: Dataset) -> bool:
 
 @view
 def other_language(dataset: Dataset, language: str = ENGLISH) -> str | None:
-    """Return the target languages that are certainly not `language`, joined in one text, or None if there are none."""
+    """Return the target languages other than `language`, joined in one text, or None if there are none.
+
+    An unnamed one counts if it does not look English: then the text is "another language".
+    """
     known = set(dataset.target_languages.tolist())
     other_languages = sorted(known - {language, ""})
     if other_languages:
@@ -131,6 +135,6 @@ def other_language(dataset: Dataset, language: str = ENGLISH) -> str | None:
 
 def target_language(dataset: Dataset, lp: str) -> str:
     """Target language of a language pair, without region: named, or else detected; empty text if unknown."""
-    source = int(np.argmax(dataset.source_language_pairs == lp))
+    source = int(np.flatnonzero(dataset.source_language_pairs == lp)[0])
     named = str(written_languages(dataset)[source]).partition("_")[0]
     return named or (ENGLISH if in_english(dataset)[source] else "")
