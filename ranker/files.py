@@ -59,13 +59,13 @@ _IN_ZIP = {
 }
 _MARKUP = re.compile(rb"[^<]{0,8}(?:<[?!][^>]*>\s*)*<(xliff|tmx)\b", re.IGNORECASE)
 _OTHER_FORMATS = {
-    b"\xff\xfe\0\0": "UTF-32",
-    b"\xff\xfe": "UTF-16",
-    b"\xfe\xff": "UTF-16",
-    _ZIP: "a zip archive",
-    b"PAR1": "a Parquet file",
-    b"ARROW1": "an Arrow file",
-    b"\xff" * 4: "an Arrow stream",
+    b"\xff\xfe\0\0": "UTF-32, expected UTF-8: save it in UTF-8",
+    b"\xff\xfe": "UTF-16, expected UTF-8: save it in UTF-8",
+    b"\xfe\xff": "UTF-16, expected UTF-8: save it in UTF-8",
+    _ZIP: "a zip archive, expected text: unpack it, or export an office document as text",
+    b"PAR1": "a Parquet file, expected text: export it as CSV or JSON lines",
+    b"ARROW1": "an Arrow file, expected text: export it as CSV or JSON lines",
+    b"\xff" * 4: "an Arrow stream, expected text: export it as CSV or JSON lines",
 }
 UNPACKED_RATIO, UNPACKED_FREE = 200, 1 << 26
 """Maximum ratio of a file's unpacked size to its size, and bytes to which any file may unpack."""
@@ -187,7 +187,7 @@ def decode_text(raw: bytes, name: str, lines_before: int = 0) -> str:
     """Decode UTF-8 text as `read_text` does; `raw` may lack the first `lines_before` lines of the file."""
     for magic, what in _OTHER_FORMATS.items():
         if raw.startswith(magic) and not lines_before:
-            raise DataError(f"this is {what}, expected UTF-8 text: convert it first", file=name)
+            raise DataError(f"this is {what}", file=name)
     try:
         text = raw.decode("utf-8" if lines_before else "utf-8-sig")
     except UnicodeDecodeError as error:

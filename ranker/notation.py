@@ -93,7 +93,7 @@ def parse(text: str) -> Spec:
     for part in split(inner) if inner.strip() else []:
         key, equals, value = (field.strip() for field in part.partition("="))
         if not equals or not key or not value:
-            raise OptionError(f"{text!r}: {part!r} does not have the form option=value")
+            raise OptionError(f"{text!r}: {part!r} does not have the form option=value, as in bleu[order=2]")
         if key in options:
             raise OptionError(f"{text!r}: option {key!r} is given twice; give each option once")
         options[key] = value

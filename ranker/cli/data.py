@@ -337,10 +337,10 @@ def convert(
     """
     from ranker.corpora import catalogue
     from ranker.corpora.formats.error_spans import with_errors_of
-    from ranker.corpora.formats.mqm import weights_of
     from ranker.corpora.formats.preference_pairs import read_pairs
     from ranker.corpora.formats.reading import format_of, read_dataset
     from ranker.corpora.formats.writing import write_dataset
+    from ranker.corpora.severity_weights import weights_of
 
     for path in (Path(data), judgements):
         if path and path.exists() and target.exists() and path.samefile(target):

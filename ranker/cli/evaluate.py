@@ -182,7 +182,7 @@ def command(
     if shards is None:
         trained = next(filter(None, (trained_on(scorer, each) for each in (dataset, *corpora))), None)
         if trained:
-            print_note(f"this model {trained}, which it is evaluated on")
+            print_note(f"this model {trained}: it agrees better with people there than on new data")
         signature = result_signature(scorer, dataset, scored=outputs, **about)
     else:
         signature = make_signature(signatures[0], about)

@@ -74,7 +74,7 @@ for _heading, _commands in {
             app.command(_name, rich_help_panel=_heading)(_module.command)
 
 # options that take all the words up to the next option, as in -r ref1 ref2
-_MANY = (*("-r", "--references", "-t", "--translations", "--train", "--test", "--text"),)
+_MANY = ("-r", "--references", "-t", "--translations", "--train", "--test", "--text")
 _INTERRUPTED = 130
 _LEAST_ADDRESS_SPACE = 2**30
 """Bytes that libraries reserve, most of which they never touch."""

@@ -309,7 +309,7 @@ class CorpusInput(Corpora):
 
     def _loaded(self, name: str, systems: Sequence[str] = ()) -> Dataset:
         from ranker.corpora import catalogue
-        from ranker.corpora.formats.mqm import weights_of
+        from ranker.corpora.severity_weights import weights_of
 
         corpus = catalogue.load(name, systems=systems, severity_weights=weights_of(self.severity_weights))
         if not self.no_references:

@@ -158,7 +158,7 @@ class Dataset:
         return digest.hexdigest()
 
     def select_sources(self, keep: npt.ArrayLike) -> Dataset:
-        """Return the data set without the sources for which the mask `keep` (sources,) is false.
+        """Return the data set with the sources for which the mask `keep` (sources,) is true.
 
         If all sources are kept, this data set itself is returned.
         """
@@ -183,7 +183,7 @@ class Dataset:
         return selected._keep_candidates(chosen[self.candidate_source])
 
     def select_candidates(self, keep: npt.ArrayLike) -> Dataset:
-        """Return the data set without the candidates for which the mask `keep` (candidates,) is false.
+        """Return the data set with the candidates for which the mask `keep` (candidates,) is true.
 
         Sources that keep no candidate stay, with their references. If all candidates are kept, this data set itself is
         returned, with its views.

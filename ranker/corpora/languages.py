@@ -227,7 +227,7 @@ class LanguagePair(str):
         return self._side(2)
 
     def of(self, data: str) -> str:
-        """Return `data` for a message, followed by this language pair if it is known, as in ``wmt en-zh``."""
+        """Return the name of a data set, followed by this language pair if it is known, as in ``wmt en-zh``."""
         return f"{data} {self}" if self.known else data
 
     def _side(self, place: int) -> str | None:

@@ -74,7 +74,7 @@ class Outputs:
         return np.bincount(self.group, minlength=len(self.names))
 
     def shares(self, flagged: BoolArray) -> FloatArray:
-        """Return the fraction of flagged outputs in each group."""
+        """Return the fraction of flagged outputs for each system of each language pair, shape (groups,)."""
         return np.bincount(self.group[flagged], minlength=len(self.names)) / np.maximum(self.sizes, 1)
 
     def often(self, flagged: BoolArray, least: float) -> BoolArray:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ranker.arrays import FloatArray
+    from ranker.corpora.dataset import Dataset
 
 WEIGHTS = {
     "major": 5.0,
@@ -133,3 +135,44 @@ def penalties(errors: pd.DataFrame, weights: Mapping[str, float] | None = None, 
         **means,
     }
     return pd.DataFrame(columns, index=pd.Index(candidates, name="candidate"))
+
+
+def with_penalties(dataset: Dataset, weights: Mapping[str, float] | None = None) -> Dataset:
+    """Return the data set with penalties of its marked errors as ratings, replacing earlier penalties."""
+    import numpy as np
+    import pandas as pd
+
+    from ranker.corpora.schema import table
+
+    wide = penalties(dataset.errors, weights, dataset.name)
+    made = table(
+        "ratings",
+        {
+            "candidate": np.repeat(wide.index.to_numpy(), len(wide.columns)),
+            "kind": [*wide.columns] * len(wide),
+            "value": wide.to_numpy().ravel(),
+        },
+    )
+    together = pd.concat([dataset.ratings[~dataset.ratings["kind"].isin([*wide.columns])], made], ignore_index=True)
+    order = ["candidate", "kind", "judge"]
+    ratings = together.sort_values(order, kind="stable", na_position="first", ignore_index=True)
+    return dataclasses.replace(dataset, ratings=ratings)
+
+
+def weights_of(texts: Iterable[str]) -> dict[str, float]:
+    """Parse weights of severities from texts such as ``critical=25,neutral=0``."""
+    from ranker.corpora.records import number_in, shown
+
+    weights: dict[str, float] = {}
+    for text in (part.strip() for whole in texts for part in whole.split(",")):
+        name, equals, number = text.rpartition("=")
+        name = plain_severity(name)
+        weight = number_in(number)
+        if "" in name.split(":", 1) or "=" in name or not equals or not 0 <= weight <= HEAVIEST:
+            what = f"expected SEVERITY=WEIGHT, such as critical=25, with a weight from 0 to {HEAVIEST:,}"
+            raise OptionError(f"--severity-weights: {what}, found {shown(text)}")
+        if weights.setdefault(name, weight) != weight:
+            raise OptionError(
+                f"--severity-weights: {shown(name)} has the weights {weights[name]:g} and {weight:g}: give one weight"
+            )
+    return weights

@@ -203,11 +203,13 @@ class TrainedModel:
             if not sound or known.dtype != np.uint32 or known.ndim != 1:
                 raise ValueError
         except OptionError as error:
-            raise ModelError(f"{path}: {error}") from None
+            what = f"{path}: the model cannot be used here: {error}"
+            raise ModelError(f"{what}; install its plug-in, or train the model again") from None
         except (KeyError, TypeError, ValueError):
             raise ModelError(f"{path}: model.json is incomplete; train the model again") from None
         if features.names_files:
-            raise ModelError(f"{path}: refers to a file with scores, which is not allowed in a model: train it again")
+            what = "refers to a file with scores, which is not allowed in a model"
+            raise ModelError(f"{path}: {what}: train it again on data with the scores in a column")
         if sets is None:
             pairs = itertools.zip_longest(names, features.columns)
             then, now = next(pair for pair in pairs if pair[0] != pair[1])

@@ -56,7 +56,7 @@ def check_arrays(arrays: Mapping[str, npt.NDArray[Any]], schema: Schema, what: s
             else:
                 expected = size
             if length != expected or length < 0 or expected < 0:
-                raise ModelError(_refusal(what, name, f"has a side of {length}, expected {expected}"))
+                raise ModelError(_refusal(what, name, f"has a dimension of length {length}, expected {expected}"))
     for name, rule in schema.items():
         problem = _values_problem(arrays[name], rule, sizes)
         if problem:

@@ -15,14 +15,13 @@ from hypothesis import strategies as st
 
 from ranker import from_frame, from_records
 from ranker.corpora.dataset import Dataset, concatenate_datasets
-from ranker.corpora.formats.mqm import weights_of
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.formats.shards import Shards
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.judgements import resolve_kind
 from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.schema import table
-from ranker.corpora.severity_weights import WEIGHTS, penalties, weight_of
+from ranker.corpora.severity_weights import WEIGHTS, penalties, weight_of, weights_of
 from ranker.corpora.shards.making import make_shards
 from ranker.errors import DataError, OptionError
 

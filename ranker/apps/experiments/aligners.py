@@ -57,7 +57,7 @@ class Aligners:
 
     @classmethod
     def parse(cls, files: Sequence[str]) -> Aligners:
-        """Parse the values of an option, ``[de-en=]FILE``."""
+        """Return the aligners that the values of ``--aligner`` name: ``FILE``, or ``de-en=FILE`` for one pair."""
         found: dict[str, Path] = {}
         for text in files:
             pair, path = _named(text)

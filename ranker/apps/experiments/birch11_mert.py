@@ -32,7 +32,7 @@ def metrics(theta: Mapping[str, float], language_pairs: Sequence[str]) -> dict[s
 
 
 def task(dataset: Dataset, theta: Callable[[], Mapping[str, float]], settings: Settings) -> TableTask:
-    """Return a task that makes `tables`, calling `theta` for the theta values only when the task runs."""
+    """Return the task that computes the tables of tuned choices; the function `theta` is called only when it runs."""
     return TableTask(f"tuned choices, {dataset.name}", lambda: tables(dataset, theta(), settings))
 
 

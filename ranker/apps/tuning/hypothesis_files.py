@@ -48,6 +48,7 @@ def _of_dataset(dataset: Dataset) -> tuple[NBestList, Dataset]:
 
 def _of_lines(lines: list[str], file: str, sentences: int | None, each: int | None) -> NBestList:
     """Make an n-best list from plain lines, with the same number of lines for every sentence."""
+    asked = each is not None
     if each is None:
         if not sentences:
             raise DataError(
@@ -60,8 +61,10 @@ def _of_lines(lines: list[str], file: str, sentences: int | None, each: int | No
         if sentences is None:
             expected = f"a multiple of {each} (--per-source)"
         else:
-            number = str(each) if each else "at least one"
-            expected = f"{number} for each of {counted(sentences, 'sentence')}: the same number for each"
+            given = f"{each} (--per-source)" if asked else "as many"
+            expected = (
+                f"{given} for each of {counted(sentences, 'sentence')}: give the sources or references of this list"
+            )
         raise DataError(f"has {counted(len(lines), 'line')}, expected {expected}", file=file)
     return _without_features(file, np.repeat(np.arange(len(lines) // each), each), lines)
 

@@ -61,7 +61,7 @@ def sound_scores(nbest: NBestList, references: Dataset, objective: Scorer) -> Fl
 
 
 def outranked_hypotheses(nbest: NBestList, references: Dataset | None) -> tuple[BoolArray, str | None]:
-    """Return a mask of hypotheses that are not translations although their sentence has a translation, and a note."""
+    """Return a mask of hypotheses with a fault whose sentence has one without, and a note on faults or None."""
     if references is None:
         references = references_of([""] * (int(nbest.sentence.max(initial=-1)) + 1), [], [], nbest.name)
     check_last(nbest, references)
@@ -162,10 +162,11 @@ def expected_given_gains(nbest: NBestList, path: str | Path, probability: FloatA
     except (OSError, ValueError, EOFError, TypeError) as error:
         raise DataError(f"expected an array of numbers in NumPy's format ({error})", file=file) from None
     sizes = np.bincount(nbest.sentence)
-    if len(gains) != (sizes**2).sum() or not np.isfinite(gains).all():
-        what = f"has {len(gains):,} gains" if np.isfinite(gains).all() else "has gains that are not finite"
-        expected = f"expected {(sizes**2).sum():,} numbers, n x n for each sentence of n hypotheses in {nbest.name}"
-        raise DataError(f"{what}, {expected}", file=file)
+    if not np.isfinite(gains).all():
+        raise DataError("has gains that are NaN or infinite, expected finite numbers: compute them again", file=file)
+    if len(gains) != (sizes**2).sum():
+        expected = f"expected {(sizes**2).sum():,}, n x n for each sentence of n hypotheses"
+        raise DataError(f"has {len(gains):,} gains, {expected}: compute them for {nbest.name}", file=file)
     chances = posterior(nbest) if probability is None else probability
     ends = np.cumsum(sizes)
     blocks = zip(np.split(gains, np.cumsum(sizes**2)[:-1]), np.split(chances, ends[:-1]), strict=True)

@@ -129,7 +129,10 @@ class DocumentCorpus:
     def add_assessments(self, assessments: Sequence[Assessment], file: str) -> None:
         """Add the scores of one assessment table to the candidates that they judge."""
         if not assessments:
-            raise DataError("contains no score, expected at least one", file=file)
+            raise DataError(
+                "contains no judgement, expected at least one: correct the file, or take it out of the manifest",
+                file=file,
+            )
         names = {sgml.key(name): name for name in self.system_names}
         for assessment in assessments:
             system = names.get(sgml.key(assessment.system))

@@ -201,6 +201,8 @@ def _language_pair(parts: Sequence[_Part], file: str) -> str | None:
         named = {document.languages[side] or "" for part in parts for document in part.documents}
         codes = sorted({code for code in map(language_code, named) if code})
         if len(codes) > 1:
-            raise DataError(f"expected one {which} language, found {', '.join(codes)}: split the files", file=file)
+            raise DataError(
+                f"expected one {which} language, found {', '.join(codes)}: split the file by language", file=file
+            )
         sides += codes
     return "-".join(sides) if len(sides) == 2 else None

@@ -218,4 +218,4 @@ def _write(content: Iterator[bytes], path: Path, name: str) -> None:
         with path.open("xb") as stream:
             stream.writelines(content)
     except (FileExistsError, NotADirectoryError):
-        raise _RefusedError(f"{printable(name)[:100]!r} is duplicated, expected each name once") from None
+        raise _RefusedError(f"{printable(name)[:100]!r} clashes with another entry, expected each name once") from None

@@ -1,6 +1,6 @@
 """Tab-separated errors marked by MQM raters, one per line: a corpus with texts, marked errors and penalties.
 
-The first line names the columns: ``system``, ``doc``, ``seg_id`` (or ``doc_id``, ``doc_seg_id``, ``global_seg_id``),
+The first line names the columns: ``system``, ``doc``, ``seg_id`` (or ``doc_seg_id`` or ``global_seg_id``),
 ``rater``, ``source``, ``target``, ``category``, ``severity``; others are passed over. The marks ``<v>`` and ``</v>``
 around an error are taken out of the texts and become its place; an error without them has none. A system called
 ``ref``, ``refA``, ``ref-B`` or ``Human-A`` is a person: its output is a reference, and a candidate.
@@ -14,21 +14,15 @@ Ratings: ``mqm_total``, the parts ``mqm_accuracy``, ``mqm_fluency``, ``mqm_style
 
 from __future__ import annotations
 
-import dataclasses
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-import pandas as pd
-
-from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.tables import table_rows
 from ranker.corpora.marked_errors import NO_ERROR, SIDES, MarkedError
-from ranker.corpora.records import Candidate, Record, first_repeated, number_in, shown
-from ranker.corpora.schema import table
-from ranker.corpora.severity_weights import HEAVIEST, all_weights, checked_weight, penalties, plain_severity
-from ranker.errors import DataError, OptionError, counted, log_note
+from ranker.corpora.records import Candidate, Record, first_repeated, shown
+from ranker.corpora.severity_weights import all_weights, checked_weight
+from ranker.errors import DataError, counted, log_note
 
 _REQUIRED = ("system", "rater", "source", "target", "category", "severity")
 _SEGMENT = ("global_seg_id", "seg_id", "doc_seg_id")
@@ -138,37 +132,3 @@ def _place(marked: str, text: str) -> tuple[int, int] | tuple[None, None]:
     first, last = (len("".join(plain[:end].split())) for end in (start, start + length))
     begin = filled[first] if first < len(filled) else len(text)
     return begin, filled[last - 1] + 1 if last > first else begin
-
-
-def with_penalties(dataset: Dataset, weights: Mapping[str, float] | None = None) -> Dataset:
-    """Return the data set with penalties of its marked errors as ratings, replacing earlier penalties."""
-    wide = penalties(dataset.errors, weights, dataset.name)
-    made = table(
-        "ratings",
-        {
-            "candidate": np.repeat(wide.index.to_numpy(), len(wide.columns)),
-            "kind": [*wide.columns] * len(wide),
-            "value": wide.to_numpy().ravel(),
-        },
-    )
-    together = pd.concat([dataset.ratings[~dataset.ratings["kind"].isin([*wide.columns])], made], ignore_index=True)
-    order = ["candidate", "kind", "judge"]
-    ratings = together.sort_values(order, kind="stable", na_position="first", ignore_index=True)
-    return dataclasses.replace(dataset, ratings=ratings)
-
-
-def weights_of(texts: Iterable[str]) -> dict[str, float]:
-    """Parse weights of severities from texts such as ``critical=25,neutral=0``."""
-    weights: dict[str, float] = {}
-    for text in (part.strip() for whole in texts for part in whole.split(",")):
-        name, equals, number = text.rpartition("=")
-        name = plain_severity(name)
-        weight = number_in(number)
-        if "" in name.split(":", 1) or "=" in name or not equals or not 0 <= weight <= HEAVIEST:
-            what = f"expected SEVERITY=WEIGHT, such as critical=25, with a weight from 0 to {HEAVIEST:,}"
-            raise OptionError(f"--severity-weights: {what}, found {shown(text)}")
-        if weights.setdefault(name, weight) != weight:
-            raise OptionError(
-                f"--severity-weights: {shown(name)} has the weights {weights[name]:g} and {weight:g}: give one weight"
-            )
-    return weights

@@ -16,7 +16,7 @@ from ranker.corpora.formats.nbest_reading import is_fairseq, parse_fairseq
 from ranker.corpora.formats.preference_pairs import companion, read_pairs
 from ranker.corpora.formats.system_names import system_files
 from ranker.corpora.records import assemble, build_dataset, shown, side_by_side
-from ranker.corpora.severity_weights import WEIGHTS, all_weights
+from ranker.corpora.severity_weights import WEIGHTS, all_weights, with_penalties
 from ranker.errors import DataError, OptionError, log_note
 from ranker.files import STDIN, display_name, note_line_ends, read_lines, read_text, with_line_feeds, without_gz
 
@@ -70,8 +70,6 @@ def _weighted(dataset: Dataset, weights: Mapping[str, float], file: str) -> Data
     if not len(dataset.errors):
         log_note("contains no marked errors: --severity-weights changes nothing", file)
         return dataset
-    from ranker.corpora.formats.mqm import with_penalties
-
     known = {*WEIGHTS, *dataset.errors["severity"].unique()}
     unused = sorted(name for name in named if name.split(":")[0] not in known)
     if unused:
@@ -191,7 +189,7 @@ def parse_dataset(
         return assemble(parse(text, file), name, file)
     if kind in ("csv", "tsv"):
         _refuse_rankings(text, file)
-        from ranker.corpora.formats.mqm import is_mqm, parse_mqm, with_penalties
+        from ranker.corpora.formats.mqm import is_mqm, parse_mqm
         from ranker.corpora.formats.table_shapes import table_dataset
         from ranker.corpora.formats.tables import delimiter_of, parse_table
 

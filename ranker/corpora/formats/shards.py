@@ -29,7 +29,10 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Shard(msgspec.Struct, frozen=True):
-    """A file of whole sources: its path or its name in the manifest's directory, and its sizes and digest if known."""
+    """One file of a data set in shards: its path, or name beside the manifest, and its sizes and digest if known.
+
+    The candidates of a source are never divided between files.
+    """
 
     file: str
     rows: Count | None = None

@@ -43,7 +43,7 @@ def paired_permutation(
 ) -> float:
     """Two-sided p-value of the difference between two means of paired values, by random sign flips."""
     difference = _known(np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64))
-    difference = difference[difference != 0] if len(difference) else difference
+    difference = difference[difference != 0]
     if not len(difference):
         return float("nan") if not len(_known(first)) else 1.0
     generator = np.random.default_rng(seed)

@@ -115,7 +115,7 @@ class ExternalScores(SentenceMean):
         Such scores are accepted, with a note, if their direction was stated.
         """
         sign, note = (1.0 if self.higher_is_better else -1.0), self.direction_note(dataset)
-        share = opposed_to_chrf(dataset, sign * self.sentence_scores(dataset))
+        share = opposed_to_chrf(dataset, sign * self.sentence_scores(dataset)) if len(dataset.references) else None
         if share is None:
             return note
         opposed = f"prefers candidates with lower chrF in {share:.0%} of the sources"
@@ -225,7 +225,10 @@ def _of_candidates(dataset: Dataset, extractor: ExternalScores, pairs: tuple[str
 
 @view
 def _of_column(dataset: Dataset, extractor: ExternalScores) -> FloatArray:
-    """Return each candidate's rating of the kind that the extractor names, averaged over judges; NaN if not rated."""
+    """Return each candidate's rating in the column that the extractor names, averaged over judges; NaN if unrated.
+
+    Negated errors are made positive.
+    """
     ratings = _rated(dataset, extractor)
     if not len(ratings):
         known = rating_names(dataset)

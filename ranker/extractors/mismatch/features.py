@@ -87,7 +87,7 @@ class Mismatch(FittedExtractor):
 
 
 class _Texts:
-    """Texts of a data set, analysed only where a candidate may be near a reference."""
+    """Texts of a data set, in which only pairs with nearly equal stems are analysed further."""
 
     def __init__(self, batch: TokenBatch) -> None:
         self.batch = batch

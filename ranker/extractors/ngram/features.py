@@ -100,7 +100,7 @@ class NgramAgreement(FittedExtractor):
 
     @property
     def needs(self) -> Needs:
-        """English if the parser, stemmer or function words in use are English, else any language."""
+        """Needs of the columns: English translations if the parser, stemmer or function words in use are English."""
         used = {
             "parser": self.unit == "tag" and self.parser == SHIPPED,
             "function_words": self.words in ("content", "function") and self.function_words == "english",
@@ -192,7 +192,7 @@ class LengthRatio(FittedExtractor):
         return self.columns
 
     def signed(self) -> dict[str, object]:
-        """None for the option `against` if it is ``references``, so that the signature omits the option."""
+        """Option values for the signature, which omits `against` if it is ``references``, the default."""
         return {"against": None} if self.against == "references" else {}
 
     def transform(self, dataset: Dataset) -> FloatArray:

@@ -103,7 +103,7 @@ def _direction(
     pair_weight: FloatArray,
     options: tuple[int, float, float],
 ) -> tuple[FloatArray, FloatArray]:
-    """Return each word pair's probability given its word in `condition`, and its expected count, estimated by EM."""
+    """Return the probability of each pair's other word given that in `condition`, and its expected count, by EM."""
     iterations, null, discount = options
     probability = np.full(len(condition), START)
     counts = np.zeros(len(condition))

@@ -262,4 +262,6 @@ def reading_encoder(files: EncoderFiles) -> Iterator[None]:
 def damaged(files: EncoderFiles, error: BaseException) -> ModelError:
     """Return the error to raise for files that a library cannot read."""
     reason = next(iter(str(error).strip().splitlines()), type(error).__name__)[:_LONGEST_REASON]
-    return ModelError(f"{files.directory}: the encoder cannot be loaded: {reason}; if it is damaged, copy it again")
+    return ModelError(
+        f"{files.directory}: the encoder cannot be loaded: {reason}; copy it again if it is damaged, or choose another"
+    )

@@ -49,7 +49,7 @@ _KNOWN = {
 
 def problem(document: object) -> str:
     """Return a description of the first invalid setting in a tokenizer's file, or an empty string."""
-    return next(_problems(document), "") if isinstance(document, dict) else "it is no object"
+    return next(_problems(document), "") if isinstance(document, dict) else "expected a JSON object"
 
 
 def _problems(document: Mapping[str, Any]) -> Iterator[str]:

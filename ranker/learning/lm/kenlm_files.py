@@ -222,7 +222,8 @@ def _load(path: Path, size: int, changed: int, inode: int, called: str) -> Kenlm
         with _copy(path, name) as rewritten:
             return KenlmModel(_by_kenlm(rewritten), header)
     except MemoryError:
-        raise DataError("needs more memory than available: use a binary file", file=name) from None
+        binary = "" if header.binary else "convert it by KenLM's build_binary, or "
+        raise DataError(f"needs more memory than available: {binary}use a smaller model", file=name) from None
     except (OSError, RuntimeError, UnicodeError) as error:
         raise DataError(f"cannot be read by KenLM: {_reason(error)}; rebuild it", file=name) from None
 

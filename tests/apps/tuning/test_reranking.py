@@ -82,8 +82,8 @@ def test_minimum_bayes_risk_by_given_gains_is_that_of_the_same_gains(tmp_path):
         assert result == pytest.approx(brute_force(gains, posterior(nbest) if chances is None else chances), abs=1e-12)
         assert result == pytest.approx(expected_gains(nbest, make_metric("chrf"), chances), abs=1e-12)
     for wrong, says in (
-        (np.zeros((2, 4, 4)), "has 32 gains, expected 25 numbers, n x n for each sentence of n hypotheses in x"),
-        (np.full(25, np.nan), "has gains that are not finite, expected 25 numbers"),
+        (np.zeros((2, 4, 4)), "has 32 gains, expected 25, n x n for each sentence of n hypotheses: compute them for x"),
+        (np.full(25, np.nan), "has gains that are NaN or infinite, expected finite numbers: compute them again"),
         (np.array(["a"]), "expected an array of numbers in NumPy's format"),
         (np.array([{}]), "expected an array of numbers in NumPy's format"),
     ):

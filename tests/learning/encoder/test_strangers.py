@@ -289,7 +289,7 @@ BYTES = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "u
 SPLIT = {"type": "Split", "pattern": {"Regex": r"\s+"}, "behavior": "Removed", "invert": False}
 ADDED = {**tokenizer()["added_tokens"][0], "id": 50}
 TOKENIZERS: dict[str, tuple[Any, str]] = {
-    "no object": ([], "tokenizer.json: it is no object"),
+    "no object": ([], "tokenizer.json: expected a JSON object"),
     "nothing": ({}, "its model is none of BPE"),
     "a pattern that takes for ever": (
         _changed(
@@ -400,7 +400,7 @@ def test_code_in_rust_that_breaks_off_is_an_error_of_one_line(tmp_path: Path, mo
 
     encoder = Encoder(load(str(write(tmp_path))).files)
     monkeypatch.setattr(encoder, "_tokenizer", Broken())
-    with pytest.raises(ModelError, match=r"index out of bounds; if it is damaged, copy it again\Z"):
+    with pytest.raises(ModelError, match=r"index out of bounds; copy it again if it is damaged, or choose another\Z"):
         encoder.split(["a"])
 
 
@@ -411,4 +411,4 @@ def test_commands_refuse_such_encoders_with_exit_code_2(tmp_path: Path) -> None:
     command = ["score", str(tmp_path / "c.json"), "-m", f"semantic[encoder={folder}].f"]
     code, printed, messages = captured(command)
     assert (code, printed) == (2, "")
-    assert messages.endswith("NaN or infinity, expected finite numbers; if it is damaged, copy it again\n")
+    assert messages.endswith("NaN or infinity, expected finite numbers; copy it again if it is damaged, or choose another\n")

@@ -309,7 +309,7 @@ class Site:
             raise HTTPException(429)
 
     async def _form(self, request: Request, token: str) -> dict[str, str]:
-        """Read a form from a page for this token; refuse a form that is foreign, too long, too slow or invalid."""
+        """Read the form sent by a page of this token; refuse a form of another site, or too long, slow or invalid."""
         origin = request.headers.get("origin")
         if origin is not None and origin.partition("://")[2] != request.headers.get("host", ""):
             raise HTTPException(403)
