@@ -120,7 +120,8 @@ def _agreement(lp: str, votes: Votes, orders: Votes, resamples: int, seed: int) 
     sample = {name: np.empty((resamples, block.shape[1])) for name, block in blocks.items()}
     pairs, confusions = _confusions(votes)
     by_source = votes.pair_matrix(pairs)
-    weighted: dict[str, FloatArray] = {name: np.empty(resamples) for name in _pair_figures(confusions)}
+    of_pairs = _pair_figures(confusions, votes.categories)
+    weighted: dict[str, FloatArray] = {name: np.empty(resamples) for name in of_pairs}
     size = votes.sources
     for start, weights in draws(size, resamples, stream(seed, lp)):
         stop = start + len(weights)
@@ -130,14 +131,14 @@ def _agreement(lp: str, votes: Votes, orders: Votes, resamples: int, seed: int) 
         step = max(1, 4_000_000 // max(confusions.size, 1))
         for begin in range(0, len(weights), step):
             part = np.asarray((by_source.T @ weights[begin : begin + step].T).T).reshape(-1, *confusions.shape)
-            for name, values in _pair_figures(part).items():
+            for name, values in _pair_figures(part, votes.categories).items():
                 weighted[name][start + begin : start + begin + len(part)] = values
     figures: dict[str, Estimate] = {}
     totals = {name: block.sum(axis=0) for name, block in blocks.items()}
     whole, resampled = _figures(totals, votes.categories), _figures(sample, votes.categories)
     for name, value in whole.items():
         figures[name] = estimate(float(value), resampled[name])
-    for name, values in _pair_figures(confusions).items():
+    for name, values in of_pairs.items():
         figures[name] = estimate(float(values), weighted[name])
     return JudgesAgreement(
         lp,
@@ -170,20 +171,20 @@ def _figures(sums: Mapping[str, FloatArray], categories: FloatArray) -> dict[str
     return figures
 
 
-def _pair_figures(counts: FloatArray) -> dict[str, FloatArray]:
+def _pair_figures(counts: FloatArray, categories: FloatArray) -> dict[str, FloatArray]:
     """Average the coefficients over pairs of judges, from confusion matrices (..., pairs, categories, categories)."""
     units = counts.sum(axis=(-2, -1))
     if counts.shape[-1] > _MOST_CATEGORIES:
         return {}
-    return {name: _weighted_mean(values, units) for name, values in _coefficients(counts).items()}
+    return {name: _weighted_mean(values, units) for name, values in _coefficients(counts, categories).items()}
 
 
-def _coefficients(counts: FloatArray) -> dict[str, FloatArray]:
+def _coefficients(counts: FloatArray, categories: FloatArray) -> dict[str, FloatArray]:
     """Return the coefficients for each pair of judges, by name, in the order of the fields of `JudgePair`."""
     return {
         "cohen": cohen_kappa_of(counts),
-        "cohen linear": cohen_kappa_of(counts, "linear"),
-        "cohen quadratic": cohen_kappa_of(counts, "quadratic"),
+        "cohen linear": cohen_kappa_of(counts, "linear", categories),
+        "cohen quadratic": cohen_kappa_of(counts, "quadratic", categories),
         "scott": scott_pi_of(counts),
     }
 
@@ -207,7 +208,7 @@ def _confusions(votes: Votes) -> tuple[Int64Array, FloatArray]:
 def _judge_pairs(votes: Votes, pairs: Int64Array, counts: FloatArray) -> tuple[JudgePair, ...]:
     units = counts.sum(axis=(-2, -1))
     agreeing = np.trace(counts, axis1=-2, axis2=-1) / units
-    columns, names = _coefficients(counts).values(), votes.judges
+    columns, names = _coefficients(counts, votes.categories).values(), votes.judges
     return tuple(
         JudgePair(
             names[code // len(names)],

@@ -19,22 +19,27 @@ Distance = Literal["nominal", "ordinal", "interval"]
 DISTANCES: tuple[Distance, ...] = ("nominal", "ordinal", "interval")
 
 
-def cohen_kappa_of(counts: npt.ArrayLike, weights: Weights = "none") -> FloatArray:
-    """Cohen's kappa (1960), or weighted kappa (1968), of confusion matrices."""
+def cohen_kappa_of(
+    counts: npt.ArrayLike, weights: Weights = "none", categories: npt.ArrayLike | None = None
+) -> FloatArray:
+    """Cohen's kappa (1960), or weighted kappa (1968), of confusion matrices; categories are one apart unless given."""
     table = np.asarray(counts, dtype=np.float64)
     expected = table.sum(axis=-1)[..., :, np.newaxis] * table.sum(axis=-2)[..., np.newaxis, :]
-    return _chance_corrected(table, expected, weights)
+    return _chance_corrected(table, expected, weights, categories)
 
 
 def scott_pi_of(counts: npt.ArrayLike) -> FloatArray:
     """Scott's pi (1955) from confusion matrices (..., k, k), shape (...): chance agreement from pooled categories."""
     table = np.asarray(counts, dtype=np.float64)
     pooled = (table.sum(axis=-1) + table.sum(axis=-2)) / 2
-    return _chance_corrected(table, pooled[..., :, np.newaxis] * pooled[..., np.newaxis, :], "none")
+    return _chance_corrected(table, pooled[..., :, np.newaxis] * pooled[..., np.newaxis, :])
 
 
-def _chance_corrected(table: FloatArray, expected: FloatArray, weights: Weights) -> FloatArray:
-    step = np.abs(np.subtract.outer(np.arange(table.shape[-1]), np.arange(table.shape[-1]))).astype(np.float64)
+def _chance_corrected(
+    table: FloatArray, expected: FloatArray, weights: Weights = "none", categories: npt.ArrayLike | None = None
+) -> FloatArray:
+    values = np.arange(table.shape[-1]) if categories is None else np.asarray(categories)
+    step = np.abs(np.subtract.outer(values, values)).astype(np.float64)
     costs = {"none": (step > 0).astype(np.float64), "linear": step, "quadratic": step**2}
     total = table.sum(axis=(-2, -1))
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -201,6 +201,15 @@ def test_agreement_on_ratings_equals_what_scikit_learn_says_of_every_pair():
     assert judges_agreement(data, "fluency", resamples=30) == (agreements,)
 
 
+def test_kappa_weighs_how_far_apart_values_are_even_if_nobody_gave_those_between():
+    first, second = [0, 1, 5, 10, 2, 5], [1, 1, 6, 5, 0, 2]
+    (agreement,) = judges_agreement(scored([{"a": a, "b": b} for a, b in zip(first, second, strict=True)]), "fluency")
+    for name in ("linear", "quadratic"):
+        wanted = cohen_kappa_score(first, second, labels=[*range(11)], weights=name)
+        assert getattr(agreement.pairs[0], name) == pytest.approx(wanted)
+        assert agreement.figures[f"cohen {name}"].value == pytest.approx(wanted)
+
+
 def test_judges_who_share_nothing_cannot_agree():
     with pytest.raises(DataError, match="found no candidates with preferences judgements by two judges"):
         judges_agreement(compared([(0, "a", ">"), (1, "b", "<")]))
