@@ -175,9 +175,19 @@ def _refuse(dataset: Dataset, what: str) -> NoReturn:
     raise DataError(f"contains {what}, which this format cannot represent: use JSONL", file=dataset.name)
 
 
+def _note_unplaced(dataset: Dataset) -> None:
+    """Log a note on marked errors in places that formats without errors of the source do not have."""
+    errors = dataset.errors[dataset.errors["severity"] != NO_ERROR]
+    lost = int(((errors["side"] == SIDES[1]) | (errors["start"] == errors["end"]).fillna(False)).sum())
+    if lost:
+        what = f"{counted(lost, 'error')} in the source, or between characters"
+        log_note(f"{what}: written as missing content, because this format has no such places", dataset.name)
+
+
 def _esa(dataset: Dataset) -> str:
     """Format error span annotations as in WMT 2025, one source per line."""
     marked = _Marked(dataset)
+    _note_unplaced(dataset)
     records = []
     for source, row in enumerate(marked.sources):
         document = row["doc"] or _UNKNOWN
@@ -222,6 +232,7 @@ def _plain(value: float | None) -> float | int | None:
 def _pearmut(dataset: Dataset) -> str:
     """Format annotations like Pearmut's downloads, one entry per source and rater."""
     marked = _Marked(dataset)
+    _note_unplaced(dataset)
     entries = []
     for source, row in enumerate(marked.sources):
         item = {"item_id": row["seg_id"], "src": row["text"]}

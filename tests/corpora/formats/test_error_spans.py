@@ -122,6 +122,20 @@ def test_marks_of_the_source_without_a_place_are_noted(tmp_path: Path, caplog: p
     assert "1 error of the source without a place: written as of the translation" in caplog.text
 
 
+@pytest.mark.parametrize("form", ["esa", "pearmut"])
+def test_marks_that_become_missing_content_are_noted(
+    form: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    places = [{"side": "source", "start": 0, "end": 1}, {"side": "source"}, {"start": 1, "end": 1}]
+    errors = [{"severity": "minor", "rater": "p", **place} for place in [*places, {"start": 0, "end": 1}, {}]]
+    candidate = {"system": "A", "text": "ab", "errors": errors, "raters": ["p", "q"]}
+    (path,) = write_dataset(
+        from_records([{"source": "s", "lp": "de-en", "candidates": [candidate]}]), tmp_path / f"x{ENDINGS[form]}", form
+    )
+    assert "3 errors in the source, or between characters: written as missing content" in caplog.text
+    assert [row[3:5] for row in marks(read_dataset(path))].count([None, None]) == 4 + 1
+
+
 def test_line_breaks_have_no_units_in_pearmut(tmp_path: Path) -> None:
     text = "a\nb🙂\nc"
     candidate = {"system": "A", "text": text, "errors": [{"start": 2, "end": 6, "severity": "minor", "rater": "p"}]}
