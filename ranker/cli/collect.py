@@ -280,7 +280,7 @@ def export_command(
     ] = None,
     form: OutputForm = "table",
 ) -> None:
-    """Export the judgements collected so far for ranker train.
+    """Export the judgements collected so far, for ranker train and ranker agreement.
 
     The campaign continues. Excluded judges are listed by code, with the reason.
 
@@ -289,6 +289,7 @@ def export_command(
     from ranker.apps.collect.campaign import opened
     from ranker.apps.collect.exporting import dataset_of, export
     from ranker.apps.collect.quality import Thresholds, agreement_of, judge_qualities, left_out
+    from ranker.corpora.marked_errors import NO_ERROR
     from ranker.files import check_target
 
     check_target(output)
@@ -300,6 +301,12 @@ def export_command(
             excluded = left_out(judge_qualities(connection, settings, agreement), thresholds)
         dataset, written = export(connection, settings, output, without={judge["judge"] for judge in excluded})
     judgements = dataset.preferences["primary"].sum() if len(dataset.preferences) else len(dataset.ratings)
+    what = f"{judgements:,} {'comparisons of two outputs' if len(dataset.preferences) else 'scores'}"
+    following = f"ranker train --data {output}"
+    if settings.task.severities:
+        errors = int((dataset.errors["severity"] != NO_ERROR).sum())
+        what = f"{counted(errors, 'error')} marked in {counted(dataset.errors['candidate'].nunique(), 'output')}"
+        following = f"ranker agreement --data {output} --systems mean"
 
     def show() -> None:
         if excluded:
@@ -307,8 +314,7 @@ def export_command(
             typer.echo("")
         for path in written:
             say(f"written: {path}")
-        what = "comparisons of two outputs" if len(dataset.preferences) else "scores"
-        say(f"{judgements:,} {what}; next: ranker train --data {output}")
+        say(f"{what}; next: {following}")
 
     document = {
         "written": [str(path) for path in written],

@@ -22,10 +22,10 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.skipif(not (ROOT / "README.md").is_file(), reason="documents are not part of the wheel")
-def test_the_three_lines_of_the_readme(tmp_path, command, monkeypatch):
+def test_the_lines_of_the_readme(tmp_path, command, monkeypatch):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"```sh\n((?:ranker collect .*\n)+)```", text)
-    new, serve, export = (line.split()[1:] for line in block.splitlines())
+    (block,) = re.findall(r"```sh\n(ranker collect .*\n(?:ranker .*\n)+)```", text)
+    new, serve, export, rank = (line.split()[1:] for line in block.splitlines())
     for name in ("source.de", "atlas.en", "birch.en"):
         shutil.copy(ROOT / "docs" / "stories" / name, tmp_path)
     monkeypatch.chdir(tmp_path)
@@ -35,10 +35,13 @@ def test_the_three_lines_of_the_readme(tmp_path, command, monkeypatch):
         judge = Client(address)
         fields = judge.enter(links["judge01"]).page().forms["/judge"]
         assert judge.post("/judge", {**fields, "marks": "[[1,0,0,3],[0,2,0,3,1]]"}).status == 200
-    command(*export)
+    following = command(*export).out.split("next: ranker ")[1].split()
+    assert {*following} - {"--data"} == {*rank}
     errors = catalogue.load(export[-1]).errors
     assert errors["category"].tolist() == ["Accuracy/Addition", "Accuracy/Omission"]
     assert errors["side"].tolist() == ["target", "source"]
+    (row,) = json.loads(command(*rank, "--json").out)["rows"]
+    assert (row["system"] in ("atlas", "birch"), row["score"]) == (True, -6)
 
 
 @thorough

@@ -165,6 +165,10 @@ def test_the_marks_of_all_judges_are_exported_for_every_system_with_the_text(cam
     assert dataset.ratings[["candidate", "judge", "kind", "value"]].to_numpy().tolist() == [
         [row, code, "esa", value] for row in (0, 1) for code, value in (("judge1", 80), ("judge2", 100))
     ]
+    told = command("collect", "export", str(path), "-o", str(tmp_path / "x.jsonl")).out
+    following = f"agreement --data {tmp_path / 'x.jsonl'} --systems mean"
+    assert f"8 errors marked in 2 outputs; next: ranker {following}" in told
+    assert "as people rank them" in command(*following.split()).out
 
 
 @pytest.mark.parametrize("form", ["mqm", "esa", "pearmut", "label-studio"])
