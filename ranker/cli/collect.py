@@ -113,7 +113,7 @@ def new_command(
         host_and_port(url)
     if show_gold and gold is None:
         raise OptionError("--show-gold: needs --gold CORPUS, whose judgements are the known answers")
-    names = categories_in(categories, KINDS[kind])
+    names, codes = categories_in(categories, KINDS[kind]), _codes(judges)
     dataset = inputs.read(to_score=False)
     settings = CampaignSettings(
         id=secrets.token_hex(4),
@@ -141,7 +141,7 @@ def new_command(
             prefill_name, marks = prefilled([dataset] if known is None else [dataset, known], prefill, settings)
         settings = replace(settings, prefill=prefill_name)
     with working("creating the campaign"):
-        created = make_campaign(campaign, dataset, settings, _codes(judges), gold=known, prefill=marks, days=days)
+        created = make_campaign(campaign, dataset, settings, codes, gold=known, prefill=marks, days=days)
     if created.passed_over:
         print_note(f"{counted(created.passed_over, 'source')} skipped for having fewer than two different outputs")
     if created.unmarked:
@@ -149,6 +149,8 @@ def new_command(
         print_note(f"{found}: judges may tell them from others")
     rows = [{"who": code, "link": link} for code, link in created.links.items()]
     made = f"{counted(created.items, 'item')} to judge"
+    if overlap is None and settings.judges_per_item < len(codes):
+        made += f", each by {settings.judges_per_item} of {len(codes)} judges"
     made += f", {counted(created.gold, 'gold item')}" if created.gold else ""
     made += f", {counted(len(marks[0]), 'translation')} marked by {settings.prefill}" if prefill else ""
     note = f"{campaign}: {made}; start with: ranker collect serve {campaign}"

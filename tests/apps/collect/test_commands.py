@@ -221,17 +221,19 @@ def test_the_options_of_a_message_on_control_items_mean_what_it_says(tmp_path, c
 
 
 @pytest.mark.parametrize(
-    ("options", "order"),
+    ("options", "order", "told"),
     [
-        ([], ("uniform", 1)),
-        (["--judges-per-item", "3"], ("uniform", 3)),
-        (["--overlap", "0.3"], ("overlap", 2)),
-        (["--overlap", "0", "--judges-per-item", "3"], ("overlap", 3)),
+        ([], ("uniform", 1), ", each by 1 of 3 judges;"),
+        (["--judges-per-item", "2"], ("uniform", 2), ", each by 2 of 3 judges;"),
+        (["--judges-per-item", "3"], ("uniform", 3), ";"),
+        (["--overlap", "0.3"], ("overlap", 2), ";"),
+        (["--overlap", "0", "--judges-per-item", "3"], ("overlap", 3), ";"),
     ],
 )
-def test_a_share_of_overlap_sets_the_order_of_items(tmp_path, command, options, order):
+def test_a_share_of_overlap_sets_the_order_of_items(tmp_path, command, options, order, told):
     path = str(tmp_path / "x")
-    command("collect", "new", path, "--data", "sample", "--kind", "fluency", *options)
+    made = command("collect", "new", path, "--data", "sample", "--kind", "fluency", "--judges", "3", *options).out
+    assert f"items to judge{told} start with" in made
     settings = json.loads(command("collect", "status", path, "--json").out)["settings"]
     assert (settings["next"], settings["judges_per_item"]) == order
     assert settings["overlap"] == (float(options[1]) if "--overlap" in options else 0.2)
