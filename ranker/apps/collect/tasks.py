@@ -136,7 +136,7 @@ KINDS = {
             1,
             "Mark the errors, then score the translation.",
             "Minor: the meaning is there, but not quite right or fluent. Major: the meaning is changed or lost. "
-            "The score is 0 if no meaning is preserved, 100 if the translation is perfect.",
+            "Score: 0 if no meaning is preserved, 33 if some is, 66 if most is, 100 if the translation is perfect.",
             "source",
             _MEANING,
             "esa",

@@ -138,6 +138,17 @@ def test_the_source_is_marked_only_where_it_is_shown(campaign):
         path.unlink()
 
 
+def test_the_points_of_esa_scores_that_have_a_meaning_are_shown(campaign):
+    for kind, shown in (("esa", [0, 33, 66, 100]), ("score", [0, 50, 100])):
+        path, created = campaign(kind, data=one(), show="source")
+        with serving(path) as address:
+            page = Client(address).enter(created.links["judge1"]).text
+        ends = re.search(r'class="ends" aria-hidden="true">(.*?)</div>', page, re.DOTALL)
+        assert [*map(int, re.findall(r"\d+", ends[1]))] == shown
+        assert all(str(value) in KINDS[kind].help for value in shown if value != 50)
+        path.unlink()
+
+
 def exported(path, command, output):
     command("collect", "export", str(path), "-o", str(output))
     dataset = catalogue.load(str(output))
