@@ -27,6 +27,7 @@ WEIGHTS = {
     "": 0.0,
     "minor:fluency/punctuation": 0.1,
     "major:non-translation": 25.0,
+    "critical:non-translation": 25.0,
 }
 """Weights of severities, and of severities in categories that begin with what follows the colon."""
 HEAVIEST = 1_000_000

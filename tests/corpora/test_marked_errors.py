@@ -246,11 +246,12 @@ def test_categories_and_severities_have_weights() -> None:
             ("minor", "fluency / punctuation"),
             ("major", "Fluency/Punctuation"),
             ("major", "Non-translation!"),
+            ("critical", "Non-translation"),
             ("minor", "Non-translation!"),
             ("critical", ""),
             ("severe", ""),
         )
-    ] == [0.1, 0.1, 5, 25, 1, 5, None]
+    ] == [0.1, 0.1, 5, 25, 25, 1, 5, None]
     errors = from_records(RECORDS).errors
     assert penalties(errors, {"critical": 25})["mqm_total"].tolist() == pytest.approx([(5 + 1 + 25) / 3, 0.5])
     assert np.isclose(penalties(errors, {"major:accuracy": 0.5})["mqm_accuracy"].iloc[0], 0.5 / 3)

@@ -5,7 +5,7 @@ The first line names the columns: ``system``, ``doc``, ``seg_id`` (or ``doc_seg_
 around an error are taken out of the texts and become its place; an error without them has none. A system called
 ``ref``, ``refA``, ``ref-B`` or ``Human-A`` is a person: its output is a reference, and a candidate.
 
-Penalties are those of Freitag et al. (2021), section 3: major 5, minor 1, but 0.1 for minor punctuation, 25 for
+Penalties are those of Freitag et al. (2021), section 3: major 5, minor 1, but 0.1 for minor punctuation, 25 for major
 non-translation, else 0; critical counts as major; summed over a rater's errors of an output and averaged over its
 raters (`ranker.corpora.severity_weights.penalties`). Other weights of severities, and of categories, can be given.
 Ratings: ``mqm_total``, the parts ``mqm_accuracy``, ``mqm_fluency``, ``mqm_style``, ``mqm_terminology`` and
