@@ -227,5 +227,6 @@ def progress_of(connection: sqlite3.Connection) -> CampaignProgress:
             rate = 3600 * recent / max(min(window, now - start), 1.0)
             break
     share = judged / total if total else 1.0
-    left = max(wanted - judged, 0) / (rate * share) * 3600 if rate and share else None
+    missing = max(wanted - judged, 0)
+    left = missing / (rate * share) * 3600 if rate and share else None if missing else 0.0
     return CampaignProgress(judged, wanted, total - judged, judges, rate, left)

@@ -16,7 +16,7 @@ from ranker.apps.collect.figures import figures_of
 from ranker.apps.collect.quality import JudgeQuality, Thresholds, left_out
 from ranker.apps.collect.tasks import KINDS
 from ranker.corpora.judgements import human_scores
-from tests.apps.collect.conftest import small
+from tests.apps.collect.conftest import Client, serving, small
 from tests.datasets import dataset_of as made
 from tests.effort import thorough
 
@@ -197,3 +197,20 @@ def test_one_answer_for_everything_is_flagged(campaign):
     connection, settings = judge_in_file(path, {"judge1": (lambda texts: [4], 9)}, 25)
     assert qualities(connection, settings)[0].flags == ("100% of the answers are identical",)
     connection.close()
+
+
+@pytest.mark.parametrize(
+    ("more", "judges"),
+    [
+        ({}, "each item by 1 judge"),
+        ({"judges_per_item": 2}, "each item by 2 judges"),
+        ({"next": "overlap", "judges_per_item": 2, "overlap": 0.3}, "30% of the items by 2 judges, the others by 1"),
+    ],
+)
+def test_the_owner_sees_who_judges_an_item_and_that_nothing_is_left(campaign, more, judges):
+    path, created = campaign("score", data=small(), **more)
+    judge_in_file(path, dict.fromkeys(("judge1", "judge2"), (lambda texts: [50], 9)), 2 * created.items)[0].close()
+    with serving(path) as address:
+        page = Client(address).enter(created.links["owner"]).text
+    assert f"Score; {judges}." in page
+    assert "<dt>Time left</dt><dd>none</dd>" in page

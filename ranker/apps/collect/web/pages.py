@@ -297,7 +297,7 @@ def _duration(seconds: float | None) -> str:
     if seconds is None:
         return "–"
     if seconds < 2:
-        return "a moment"
+        return "a moment" if seconds else "none"
     for unit, length in (("days", 86_400), ("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * length:
             return f"{seconds / length:.0f} {unit}"
