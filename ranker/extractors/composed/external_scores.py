@@ -18,7 +18,7 @@ from ranker.arrays import FloatArray
 from ranker.corpora.column_names import is_known_metric, is_negated, lower_is_better
 from ranker.corpora.dataset import Dataset, source_place, view
 from ranker.corpora.formats.segment_scores import SegmentScores
-from ranker.corpora.judgements import mean_ratings, rating_names
+from ranker.corpora.judgements import mean_ratings, rating_names, use_of_errors
 from ranker.corpora.records import shown
 from ranker.errors import DataError, OptionError, counted, nearest
 from ranker.extractors.base import Extractor, FeatureFamily, SentenceMean
@@ -235,7 +235,9 @@ def _of_column(dataset: Dataset, extractor: ExternalScores) -> FloatArray:
         listed = f"{', '.join(map(shown, known[:8]))}{', ...' if len(known) > 8 else ''}"
         available = f"there are {listed}{nearest(extractor.name, known)}" if known else "it has no such columns"
         what = f"{extractor}: the data has no column {shown(extractor.name)} ({available})"
-        raise DataError(f"{what}: give a file, as in: ranker rank --given {extractor.name}=FILE", file=dataset.name)
+        advice = use_of_errors(dataset) if extractor.name.startswith("mqm_") else ""
+        advice = advice or f": give a file, as in: ranker rank --given {extractor.name}=FILE"
+        raise DataError(f"{what}{advice}", file=dataset.name)
     values = ratings["value"].to_numpy(np.float64)
     return extractor._sign(values) * mean_ratings(dataset, ratings, values)
 

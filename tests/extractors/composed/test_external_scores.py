@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ranker import from_records
 from ranker.corpora.dataset import Dataset, concatenate_datasets
 from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.selection import select_language_pairs
@@ -193,6 +194,15 @@ def test_a_model_keeps_the_name_and_is_given_the_file(data: Dataset) -> None:
     # the scores may also be a column of the new data
     column = dataclasses.replace(data, ratings=data.ratings.assign(kind="comet", value=SCORES))
     np.testing.assert_array_equal(loaded.candidate_scores(column), ranker.candidate_scores(data))
+
+
+def test_penalties_that_are_missing_are_made_of_marked_errors() -> None:
+    candidate = {"system": "A", "text": "helo", "errors": [{"start": 0, "end": 4, "severity": "major"}]}
+    marked = from_records([{"source": "Hallo", "candidates": [candidate]}])
+    for name, advice in (("mqm_total", ", but 1 marked error: ranker data convert"), ("comet", ": give a file")):
+        with pytest.raises(DataError) as refused:
+            make_metric(f"given[name={name}]").transform(marked)
+        assert f"has no column '{name}' (it has no such columns){advice}" in str(refused.value)
 
 
 @pytest.mark.parametrize("text", ["given[file=secret.txt,name=x]", "combine[bleu + given[file=secret.txt,name=x]]"])
