@@ -89,6 +89,17 @@ def _plain(connection: sqlite3.Connection, settings: CampaignSettings, judge: in
     return row["id"], False
 
 
+def left_for(connection: sqlite3.Connection, judge: int) -> int:
+    """Return the number of items that a judge has begun, or will get unless others judge them: not counting checks."""
+    waiting = connection.execute("SELECT count(*) FROM item WHERE place IS NOT NULL").fetchone()[0]
+    known, begun = connection.execute(
+        "SELECT coalesce(sum(place IS NOT NULL AND repeat = 0), 0), coalesce(sum(answer IS NULL), 0) "
+        "FROM assignment JOIN item ON item.id = item WHERE judge = ?",
+        (judge,),
+    ).fetchone()
+    return int(waiting - known + begun)
+
+
 def _left_open(connection: sqlite3.Connection, judge: int, now: float) -> tuple[int, bool] | None:
     row = connection.execute(
         "SELECT open.id AS open, open.item FROM assignment AS open JOIN item ON item.id = open.item "

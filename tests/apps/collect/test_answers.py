@@ -58,6 +58,17 @@ def test_of_two_tabs_that_show_an_item_only_the_first_answer_is_saved(client):
     assert "1 judged" in judge.get("/").text
 
 
+@pytest.mark.parametrize(("each", "left"), [(1, [9, 8, 7, 6]), (2, [9, 9, 8, 8])])
+def test_two_judges_see_how_many_items_are_left(campaign, each, left):
+    """Of nine items, which each judge gets or which they share."""
+    path, created = campaign("fluency", judges=2, data=small(), judges_per_item=each)
+    with serving(path) as address:
+        judges = [Client(address), Client(address)]
+        pages = [judge.enter(created.links[name]) for judge, name in zip(judges, ("judge1", "judge2"), strict=True)]
+        pages += [judge.judge(page, lambda texts: [4]) for judge, page in zip(judges, pages, strict=True)]
+        assert [int(re.search(r"judged, about (\d+) left", page.text)[1]) for page in pages] == left
+
+
 def test_the_back_button_shows_the_answer_and_takes_another(client):
     path, judge, link = client
     judge.judge(judge.enter(link), lambda texts: [4])

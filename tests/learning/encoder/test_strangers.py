@@ -411,4 +411,6 @@ def test_commands_refuse_such_encoders_with_exit_code_2(tmp_path: Path) -> None:
     command = ["score", str(tmp_path / "c.json"), "-m", f"semantic[encoder={folder}].f"]
     code, printed, messages = captured(command)
     assert (code, printed) == (2, "")
-    assert messages.endswith("NaN or infinity, expected finite numbers; copy it again if it is damaged, or choose another\n")
+    assert messages.endswith(
+        "NaN or infinity, expected finite numbers; copy it again if it is damaged, or choose another\n"
+    )
