@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NoReturn
 
@@ -19,10 +19,15 @@ import pandas as pd
 from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.marked_errors import NO_ERROR, SIDES, MarkedError, errors_by_candidate
+from ranker.corpora.records import shown
 from ranker.errors import DataError, counted, log_note
 
 _MQM = ("system", "doc", "doc_id", "seg_id", "rater", "source", "target", "category", "severity")
 _ONE_PAIR = ("mqm", "pearmut")
+_RATINGS: Mapping[str, Sequence[str]] = {"mqm": (), "esa": ("esa",), "pearmut": ("score", "esa")}
+"""Kinds of ratings that a format represents; others represent all kinds."""
+_PENALTIES = "mqm_"
+"""First part of the names of ratings that are computed from marked errors."""
 _UNKNOWN = "unknown"
 """Name of raters, and of domains and documents, in files that need one."""
 Place = tuple[int, int] | tuple[None, None]
@@ -104,6 +109,13 @@ def write_marked(dataset: Dataset, form: str) -> bytes:
     if form in _ONE_PAIR and len(dataset.language_pairs) > 1:
         what = f"contains {len(dataset.language_pairs)} language pairs, which this format cannot represent"
         raise DataError(f"{what}: choose one with --lp", file=dataset.name)
+    ratings = dataset.ratings[~dataset.ratings["kind"].str.startswith(_PENALTIES)]
+    kept = ratings["judge"].notna() & ratings["kind"].isin(_RATINGS.get(form, ratings["kind"]))
+    if not kept.all():
+        kinds = ", ".join(sorted({*map(shown, ratings["kind"][~kept])}))
+        log_note(
+            f"left out ratings, of kinds or without judges, that this format cannot represent: {kinds}", dataset.name
+        )
     return FORMS[form](dataset).encode()
 
 

@@ -136,6 +136,24 @@ def test_marks_that_become_missing_content_are_noted(
     assert [row[3:5] for row in marks(read_dataset(path))].count([None, None]) == 4 + 1
 
 
+@pytest.mark.parametrize(
+    ("form", "lost"), [("mqm", "esa, fluency"), ("esa", "fluency"), ("pearmut", "fluency"), ("label-studio", "")]
+)
+def test_ratings_that_a_format_does_not_have_are_noted(
+    form: str, lost: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    human = {"esa": {"p": 40}, "fluency": {"p": 4}, "mqm_total": 1}
+    candidate = {"system": "A", "text": "ab", "human": human, "errors": [{"severity": "minor", "rater": "p"}]}
+    dataset = from_records([{"source": "s", "lp": "de-en", "candidates": [candidate]}])
+    (path,) = write_dataset(dataset, tmp_path / f"x{ENDINGS[form]}", form)
+    noted = [
+        message.rpartition(": ")[2].replace("'", "") for message in caplog.messages if "left out ratings" in message
+    ]
+    assert noted == ([lost] if lost else [])
+    kept = {*read_dataset(path).ratings["kind"]} - {"mqm_total"}
+    assert not kept & {*filter(None, lost.split(", "))}
+
+
 def test_line_breaks_have_no_units_in_pearmut(tmp_path: Path) -> None:
     text = "a\nb🙂\nc"
     candidate = {"system": "A", "text": text, "errors": [{"start": 2, "end": 6, "severity": "minor", "rater": "p"}]}
