@@ -9,36 +9,23 @@ A few kernels have a `plain` form of their own, on lists: those of the features 
 (n-grams, tokens, TER, METEOR, common subsequences, leaving out), which would take seconds longer without, 4.6 s for
 `ngrams._matches` alone. All others need none for the first answer on a few sentences.
 
-Files of compiled kernels have a digest in their names: of the function and of all kernels and constants that it uses,
-in whatever module these are, so that a change of any of them compiles it again. Numba's own files depend on the module
-of the function alone.
-
 The environment variable ``RANKER_KERNELS`` set to ``compiled`` or ``plain`` uses one of the two for everything.
 """
 
 from __future__ import annotations
 
 import functools
-import glob
-import hashlib
 import inspect
-import math
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FunctionType
 from typing import Any, Literal, TypeVar, cast, overload
 
 import numpy as np
-from numba import njit
-from numba.core.caching import IndexDataCacheFile
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import CPUDispatcher
 
-from ranker import progress
 from ranker.threads import for_each_block, jobs
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -56,15 +43,14 @@ _WORTHWHILE = 32
 _PARTS = 16
 """Number of parts of the rows per thread, so that no thread waits long for another."""
 
-_compiled = 0
+_making = threading.RLock()
 _seen: Counter[int] = Counter()
 """Array elements that each kernel, by its id, has taken."""
 
 
 def source_of(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """Return the Python function that a kernel is compiled from, for calls with other types of arguments."""
-    function: Callable[..., Any] = cast(Any, kernel).py_func
-    return function
+    return cast("Callable[..., Any]", getattr(kernel, "py_func", kernel))
 
 
 class _State(threading.local):
@@ -78,22 +64,57 @@ _MODES: dict[str, Mode] = {"compiled": "compiled", "plain": "plain"}
 _mode: Mode = _MODES.get(os.environ.get("RANKER_KERNELS", ""), "auto")
 
 
-class Kernel(CPUDispatcher):
-    """A function that runs as plain Python until it has enough work for numba to compile it."""
+class Kernel:
+    """A function that runs as plain Python until it has enough work for numba to compile it.
 
-    elements: int
-    tables: frozenset[int]
-    size: Callable[..., int] | None
-    plain: Callable[..., Any]
-    rows: tuple[int, ...]
-    offsets: tuple[int, ...]
-    _cache: Any
+    Numba, which takes a third of a second to import, is imported by the first kernel that has. Compiled code may call
+    kernels: numba takes them by `_numba_type_`, `targetoptions` and `py_func` for functions that it compiles.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        options: dict[str, Any],
+        *,
+        elements: int,
+        tables: Sequence[str],
+        size: Callable[..., int] | None,
+        plain: Callable[..., Any] | None,
+        rows: Sequence[str],
+        offsets: Sequence[str],
+    ) -> None:
+        functools.update_wrapper(self, function)
+        names = list(inspect.signature(function).parameters)
+        self.py_func, self.targetoptions, self.elements = function, options, elements
+        self.size, self.plain = size, plain or function
+        self.tables = frozenset(map(names.index, tables))
+        self.rows, self.offsets = tuple(map(names.index, rows)), tuple(map(names.index, offsets))
+        self._made: Any = None
+
+    @property
+    def compiled(self) -> Any:
+        """The function as numba compiles it, a `ranker.storage.compiled_kernels.CompiledKernel`."""
+        if self._made is None:
+            from ranker.storage.compiled_kernels import make
+
+            with _making:
+                self._made = self._made or make(self.py_func, self.targetoptions)
+        return self._made
+
+    @property
+    def _numba_type_(self) -> Any:
+        return self.compiled._numba_type_
+
+    @property
+    def signatures(self) -> list[Any]:
+        """Types of arguments for which the function is compiled in this process."""
+        return [] if self._made is None else list(self._made.signatures)
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the compiled function or the plain Python function."""
         if _state.plain:
             return self._without_kernels(*arguments)
-        if (self.overloads and _mode != "plain") or not self._stays_plain(arguments):
+        if (self._made and self._made.overloads and _mode != "plain") or not self._stays_plain(arguments):
             return self._in_parts(arguments)
         _state.plain = True
         try:
@@ -109,15 +130,15 @@ class Kernel(CPUDispatcher):
         if count > 1 and (threads := jobs()) > 1:
             worthwhile = _WORTHWHILE * self._size(arguments) // (self.elements or ELEMENTS)
             parts = min(count, _PARTS * threads, worthwhile)
+        call = self.compiled
         if parts < 2:
-            return super().__call__(*arguments)
-        types = tuple(map(self.typeof_pyval, arguments))
-        if types not in self.overloads:
+            return call(*arguments)
+        types = tuple(map(call.typeof_pyval, arguments))
+        if types not in call.overloads:
             # here rather than in a helper, so that Ctrl-C stops it
-            self.compile(types)
+            call.compile(types)
         bounds = [count * part // parts for part in range(parts + 1)]
         results: list[Any] = [None] * parts
-        call = super().__call__
 
         def run(part: int) -> None:
             own = list(arguments)
@@ -145,19 +166,6 @@ class Kernel(CPUDispatcher):
         copied.py_func = copied if self.plain is self.py_func else _with_names(self.py_func, _plain_names(self.py_func))
         return copied
 
-    def compile(self, signature: Any) -> Any:
-        """Compile for the argument types in `signature`, or load the compiled code if it is on disk."""
-        global _compiled
-        # of several threads that ask for the same, the first compiles
-        with global_compiler_lock:
-            if signature in self.overloads or self._is_on_disk():
-                return super().compile(signature)
-            _compiled += 1
-            progress.report("kernels compiled, once", _compiled, 0)
-            result = super().compile(signature)
-            self._remove_former_files()
-            return result
-
     def _stays_plain(self, arguments: tuple[Any, ...]) -> bool:
         if _mode != "auto" or not self.elements:
             return _mode == "plain" and self.elements > 0
@@ -177,79 +185,7 @@ class Kernel(CPUDispatcher):
     @functools.cached_property
     def _was_on_disk(self) -> bool:
         """True if compiled code was on disk when this process first asked."""
-        return self._is_on_disk()
-
-    def _is_on_disk(self) -> bool:
-        return self._file is not None and bool(self._file._load_index())
-
-    @functools.cached_property
-    def _file(self) -> Any:
-        """Index of the kernel in numba's cache, named by a digest of the code; None if nothing can be cached."""
-        if getattr(self._cache, "_cache_file", None) is None:
-            return None
-        digest = hashlib.sha256()
-        _add_function(digest, self, set())
-        name = digest.hexdigest()[:16].join(self._stem).removesuffix(".")
-        index: Any = IndexDataCacheFile
-        self._cache._cache_file = index(self._cache.cache_path, name, digest.digest())
-        return self._cache._cache_file
-
-    @property
-    def _stem(self) -> tuple[str, str]:
-        """Parts of the kernel's file names before and after the digest; the second includes Python's version."""
-        name, _, rest = self._cache._impl.filename_base.rpartition("-")
-        return f"{name}-", f".{rest.partition('.')[2]}."
-
-    def _remove_former_files(self) -> None:
-        """Remove compiled code that is outdated because the function or something that it uses has changed."""
-        if self._file is None:
-            return
-        kept = self._file._index_name.removesuffix("nbi")
-        pattern = "*".join(map(glob.escape, self._stem))
-        for path in Path(self._cache.cache_path).glob(f"{pattern}*nb[ic]"):
-            if not path.name.startswith(kept):
-                with suppress(OSError):
-                    path.unlink()
-
-
-def _add_function(digest: Any, function: Any, seen: set[int]) -> None:
-    """Update a digest with everything that numba compiles into a function: its code and the values of global names."""
-    python = getattr(function, "py_func", function)
-    if id(python) in seen:
-        return
-    seen.add(id(python))
-    options = sorted(getattr(function, "targetoptions", {}).items())
-    digest.update(repr((python.__qualname__, options, python.__defaults__)).encode())
-    values = [cell.cell_contents for cell in python.__closure__ or ()]
-    for code in _codes(python.__code__):
-        constants = [constant for constant in code.co_consts if not isinstance(constant, CodeType)]
-        digest.update(repr((code.co_code, code.co_names, constants)).encode())
-        values += _values(code.co_names, python.__globals__)
-    for value in values:
-        if isinstance(value, (CPUDispatcher, FunctionType)):
-            _add_function(digest, value, seen)
-        elif isinstance(value, np.ndarray):
-            digest.update(repr((value.dtype, value.shape)).encode() + value.tobytes())
-        else:
-            digest.update(repr((value, getattr(value, "_fields", ()))).encode())
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    """Yield the code objects of a function and of the functions and comprehensions inside it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _codes(constant)
-
-
-def _values(names: Sequence[str], known: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the values that `names` have in `known` and in modules found there, except NumPy and `math`."""
-    for name in names:
-        value = known.get(name)
-        if not isinstance(value, ModuleType):
-            yield value
-        elif value not in (np, math):
-            yield from _values(names, vars(value))
+        return bool(self.compiled.is_on_disk())
 
 
 def _with_names(function: Any, names: dict[str, Any]) -> Any:
@@ -308,24 +244,18 @@ def kernel(
         return functools.partial(
             kernel, elements=elements, tables=tables, size=size, plain=plain, rows=rows, offsets=offsets, **options
         )
-    compiled: Any = njit(nogil=True, **options)(function)
-    if not hasattr(compiled, "py_func"):
-        # with NUMBA_DISABLE_JIT it is the function itself
-        return compiled
-    with suppress(RuntimeError):
-        # raised where no folder can be written to
-        compiled.enable_caching()
-    names = list(inspect.signature(function).parameters)
-    compiled.__class__ = Kernel
-    compiled.elements, compiled.tables = elements, frozenset(map(names.index, tables))
-    compiled.size, compiled.plain = size, plain or function
-    compiled.rows, compiled.offsets = tuple(map(names.index, rows)), tuple(map(names.index, offsets))
-    return compiled
-
-
-def compiled() -> int:
-    """Return the number of kernels that this process has compiled instead of loading from disk."""
-    return _compiled
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
+        return function
+    return Kernel(
+        function,
+        {"nogil": True, **options},
+        elements=elements,
+        tables=tables,
+        size=size,
+        plain=plain,
+        rows=rows,
+        offsets=offsets,
+    )
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from ranker import threads
 from ranker.extractors import registry
 from ranker.extractors.meteor.alignment import align_pairs
 from ranker.ranking.feature_set import FeatureSet
-from ranker.storage import kernels
+from ranker.storage import compiled_kernels, kernels
 from ranker.storage.kernels import kernel
 from tests.effort import further, thorough
 
@@ -40,7 +40,7 @@ ALWAYS_CHECKED = [name if name.startswith(QUICKLY_COMPILED) else further(name) f
 def automatic(monkeypatch):
     """Kernels are compiled where there is enough to do, and none of them is on disk."""
     monkeypatch.setattr(kernels, "_mode", "auto")
-    monkeypatch.setattr(kernels.CPUDispatcher, "enable_caching", lambda kernel: None)
+    monkeypatch.setattr(compiled_kernels.CPUDispatcher, "enable_caching", lambda kernel: None)
 
 
 def total(values, table):
@@ -87,7 +87,7 @@ def test_plain_results_equal_compiled_ones_and_much_to_do_is_compiled(automatic)
 
 
 def test_compiled_code_on_disk_is_loaded_for_a_quarter_of_what_is_worth_compiling(automatic, monkeypatch):
-    monkeypatch.setattr(kernels.Kernel, "_is_on_disk", lambda kernel: True)
+    monkeypatch.setattr(compiled_kernels.CompiledKernel, "is_on_disk", lambda kernel: True)
     added = kernel(tables=("table",))(total)
     values = np.arange(kernels.ELEMENTS // 4)
     first = added(values, np.zeros(3))
@@ -117,9 +117,10 @@ def unused(n):
     return n
 """
 OUTER = """
+import pathlib
 import inner_module
 from inner_module import Pair, inner, unused
-from ranker.storage import kernels
+from ranker.storage import compiled_kernels
 from ranker.storage.kernels import kernel
 SCALE = inner_module.OFFSET * 100
 @kernel(elements=0)
@@ -129,7 +130,8 @@ def outer(n):
 def middle(n):
     return inner(n)
 if __name__ == "__main__":
-    print(outer(1), kernels.compiled(), len(list(__import__("pathlib").Path(outer._cache.cache_path).glob("*.nbi"))))
+    folder = pathlib.Path(outer.compiled._cache.cache_path)
+    print(outer(1), compiled_kernels.number, len(list(folder.glob("*.nbi"))))
 """
 
 
@@ -177,7 +179,7 @@ def test_kernels_work_where_nothing_can_be_kept(monkeypatch):
     monkeypatch.setattr(caching.CompileResultCacheImpl, "_locator_classes", [])
     added = kernel(total, elements=0)
     assert added(np.arange(10), np.zeros(3)) == 90
-    assert not added._is_on_disk()
+    assert not added.compiled.is_on_disk()
 
 
 def sums(values, offsets, scale, written):
@@ -262,6 +264,8 @@ def test_plain_kernels_give_the_same_bits_as_compiled_ones(dataset, text, monkey
     with kernels.using("compiled"):
         compiled = extractor.fit(dataset).transform(dataset)
     with kernels.using("plain"):
-        monkeypatch.setattr(kernels.CPUDispatcher, "__call__", lambda kernel, *_: pytest.fail(f"{kernel} is compiled"))
+        monkeypatch.setattr(
+            compiled_kernels.CompiledKernel, "__call__", lambda kernel, *_: pytest.fail(f"{kernel} is compiled")
+        )
         plain = extractor.fit(fresh).transform(fresh)
     assert plain.tobytes() == compiled.tobytes()
