@@ -21,10 +21,10 @@ class Reliability:
     predicted: tuple[float, ...]
     """Mean predicted probability, per bin, that people prefer the candidate with the higher score."""
     observed: tuple[float, ...]
-    """Proportion of people with this preference, among people who preferred one of the two."""
+    """Proportion of people, per bin, who preferred that candidate, among people who preferred one of the two."""
     pairs: int
     error: float
-    """Mean distance of the two over pairs: the expected calibration error."""
+    """Mean absolute difference of `predicted` and `observed` over pairs: the expected calibration error."""
     accuracy: float
     """Pairwise accuracy, people's ties included, with only equal scores tied; mean over sources."""
     accuracy_with_ties: float

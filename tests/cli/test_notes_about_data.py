@@ -115,5 +115,5 @@ def test_agreement_names_a_judge_who_always_gives_the_same_score_and_what_it_lea
     said = command("agreement", str(path), "--kind", "score:higher", "-f", "json").out
     assert json.loads(said)["notes"] == [
         "the judges gave too many different values for kappa and alpha: orders alone are compared",
-        "rater j1 gave 50 as score to all 20 outputs; these ratings are counted",
+        "rater j1 gave the same score, 50, to all 20 outputs; these ratings are counted",
     ]

@@ -1,7 +1,7 @@
 """Counts of candidate pairs by their order in two sets of scores, correlations from these counts, and tie calibration.
 
-Five counts say all that Kendall's tau in any of its forms needs; they add up over groups, so that every form can be
-resampled from sums.
+All forms of Kendall's tau are functions of five counts, which add up over groups, so that every form can be resampled
+from sums.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def tau(counts: npt.ArrayLike, variant: TauVariant = "wmt14") -> FloatArray:
         discordant = discordant + tied
     elif variant == "xties":
         if len(columns) < BOTH_TIED + 1:
-            raise OptionError("tau variant xties: expected five counts, including human ties, found three")
+            raise OptionError("tau variant xties: expected five counts of pairs, with those of human ties, found three")
         concordant = concordant + columns[BOTH_TIED]
         total = total + columns[HUMAN_TIED] + columns[BOTH_TIED]
     with np.errstate(invalid="ignore"):
@@ -130,9 +130,9 @@ def tau(counts: npt.ArrayLike, variant: TauVariant = "wmt14") -> FloatArray:
 
 
 def consistency_share(counts: npt.ArrayLike) -> FloatArray:
-    """Proportion of strict human preferences that the scores agree with (Birch and Osborne 2011), shape (...).
+    """Proportion of strict human preferences that the scores agree with (Birch and Osborne 2011).
 
-    `counts` are as in `tau`; a score tie agrees with nothing. In [0, 1], NaN where there is no pair.
+    `counts` are as in `tau`; a score tie agrees with no preference. In [0, 1], NaN where there is no pair.
     """
     columns = np.moveaxis(np.asarray(counts, dtype=np.float64), -1, 0)
     with np.errstate(invalid="ignore"):
@@ -142,7 +142,7 @@ def consistency_share(counts: npt.ArrayLike) -> FloatArray:
 def accuracy_with_ties(counts: npt.ArrayLike) -> FloatArray:
     """Proportion of pairs in the same order, or tied, by scores and by people (acc-eq; Deutsch et al. 2023, eq. 8).
 
-    `counts` have five columns, shape (..., 5). In [0, 1], NaN where there is no pair.
+    The last axis of `counts` has the five counts. In [0, 1], NaN where there is no pair.
     """
     values = np.asarray(counts, dtype=np.float64)
     with np.errstate(invalid="ignore"):
@@ -150,7 +150,7 @@ def accuracy_with_ties(counts: npt.ArrayLike) -> FloatArray:
 
 
 def tau_b(counts: npt.ArrayLike) -> FloatArray:
-    """Kendall's tau-b (1945) from pair counts (..., 5), shape (...); NaN where scores or human scores are constant."""
+    """Kendall's tau-b (1945) from five pair counts in the last axis; NaN where scores or human scores are constant."""
     values = np.asarray(counts, dtype=np.float64)
     total = values.sum(axis=-1)
     by_score = total - values[..., SCORE_TIED] - values[..., BOTH_TIED]
@@ -160,9 +160,9 @@ def tau_b(counts: npt.ArrayLike) -> FloatArray:
 
 
 def tau_c(counts: npt.ArrayLike, size: npt.ArrayLike, classes: npt.ArrayLike) -> FloatArray:
-    """Stuart's tau-c (1953) from pair counts (..., 5), shape (...); NaN where scores or human scores are constant.
+    """Stuart's tau-c (1953) from five pair counts in the last axis; NaN where scores or human scores are constant.
 
-    `size` is the number of values, `classes` that of different values on the side that has fewer, shape (...).
+    `size` is the number of candidates, and `classes` the lower of the numbers of different scores and human scores.
     """
     values = np.asarray(counts, dtype=np.float64)
     fewest = np.asarray(classes, dtype=np.float64)

@@ -11,9 +11,9 @@ from ranker.ranks import merge_ties
 
 
 def judged_rows(human: npt.ArrayLike, scores: npt.ArrayLike) -> tuple[FloatArray, FloatArray, Int64Array]:
-    """Return the known values of `human`, the `scores` in the same cells, and the offsets of the rows.
+    """Return the known `human` scores, the `scores` in the same cells, and the offsets of each row's values.
 
-    Ties are merged in both arrays of values.
+    Scores of a row that differ only by rounding are made equal.
     """
     target, values = (np.asarray(values, dtype=np.float64) for values in (human, scores))
     judged = ~np.isnan(target)
@@ -45,25 +45,25 @@ def group_pearson(first: npt.ArrayLike, second: npt.ArrayLike, offsets: npt.Arra
 def moments(human: npt.ArrayLike, scores: npt.ArrayLike) -> FloatArray:
     """Return six terms per pair of values, shape (n, 6), from whose sums `pearson_of_moments` computes Pearson's r.
 
-    Both sides should be near zero on the whole (centred), for the sake of rounding.
+    Both arrays should be centred near 0, to limit rounding errors.
     """
     x, y = (np.asarray(values, dtype=np.float64) for values in (human, scores))
     return np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=-1)
 
 
 def pearson_of_moments(sums: npt.ArrayLike) -> FloatArray:
-    """Pearson's r from summed `moments` (..., 6), shape (...); NaN where either variable is constant."""
+    """Pearson's r from summed `moments`, six in the last axis; NaN where either variable is constant."""
     count, x, y, xx, yy, xy = np.moveaxis(np.asarray(sums, dtype=np.float64), -1, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         spread_x, spread_y = xx - x * x / count, yy - y * y / count
-        # what rounding leaves of a constant column is no spread
+        # a spread no larger than rounding errors is that of a constant variable
         constant = (spread_x <= 1e-12 * xx) | (spread_y <= 1e-12 * yy)
         correlation = (xy - x * y / count) / np.sqrt(spread_x) / np.sqrt(spread_y)
     return np.asarray(np.where(constant, np.nan, np.clip(correlation, -1.0, 1.0)))
 
 
 def pearson_rows(first: npt.ArrayLike, second: npt.ArrayLike) -> FloatArray:
-    """Pearson's r along the last axis of broadcast arrays (..., n), ignoring places where either array is NaN."""
+    """Pearson's r along the last axis of broadcast arrays, ignoring elements that are NaN in either array."""
     x, y = np.broadcast_arrays(np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64))
     known = ~np.isnan(x) & ~np.isnan(y)
     count = known.sum(axis=-1, keepdims=True)

@@ -21,9 +21,9 @@ from ranker.text.repeated_words import align_contexts
 from ranker.text.tokens import TokenBatch, token_batch
 
 _SHOWN = 3
-"""Maximum number of text stretches in a line."""
+"""Maximum number of phrases that a line of evidence quotes."""
 _LONGEST = 6
-"""Maximum number of words per stretch."""
+"""Maximum number of words quoted of a phrase."""
 _SIMILARITY = re.compile(r" -?\d\.\d\d\Z")
 
 
@@ -51,12 +51,12 @@ def evidence_of(
         return _lengths(dataset, rows, names)
     first, last = dataset.reference_offsets[dataset.candidate_source[rows[0]] :][:2]
     if first == last:
-        # all other evidence is about references
+        # all other evidence requires references
         return Evidence()
     if family == "word order":
         return _only(_out_of_order(dataset, rows), names, "has out of order")
     if family == "fluency" and any(extractor.fit_scope == "ranked" for extractor in extractors):
-        return _only(_unseen(dataset, rows), names, "has, in no other reference:")
+        return _only(_unseen(dataset, rows), names, "has phrases that are in no other reference:")
     if family in ("words", "similarity"):
         return _only(words_matched_by_one(readable_batch(dataset), *rows), names, "matches")
     return Evidence()
@@ -141,7 +141,7 @@ def _out_of_order(dataset: Dataset, rows: tuple[int, int]) -> tuple[tuple[str, .
 
 def longest_ascending(values: Sequence[int]) -> list[int]:
     """Return a longest strictly ascending subsequence (patience sorting)."""
-    # of every length the lowest last value, and its place
+    # the lowest last value of the subsequences of each length, and its index
     lowest: list[int] = []
     places: list[int] = []
     before: list[int] = []
@@ -172,7 +172,7 @@ def _unseen(dataset: Dataset, rows: tuple[int, int]) -> tuple[tuple[str, ...], t
         unseen = (elsewhere == 0) & ~np.isin(bigrams, opposing)
         sentence = int(batch.candidate[row])
         words = batch.segments.words(sentence)
-        # a word is in a stretch if the pair that it begins or ends is
+        # a word belongs to a phrase if a pair that it begins or ends is unseen
         around = np.concatenate([[False], unseen, [False]])[: len(words) + 1]
         phrases.append(stretches(batch.texts[sentence], words, (around[:-1] | around[1:]).tolist()))
     return phrases[0], phrases[1]

@@ -58,11 +58,11 @@ class PairExplanation(TableResult):
     first_score: float
     second_score: float
     difference: float
-    """First minus second."""
+    """Score of the first candidate minus the score of the second."""
     families: dict[str, float]
     """Contribution of every family to the difference, in the order of `FAMILIES`; they add up to it."""
     strongest: tuple[ExtractorDifference, ...]
-    """The largest differences, by absolute value."""
+    """The extractors with the largest contributions, by absolute value."""
     features: dict[str, float]
     """Contribution of every feature to the difference."""
 
@@ -229,7 +229,7 @@ def round_to_sum(values: Sequence[float], total: float, digits: int) -> list[flo
     unit = 10.0**-digits
     scaled = [value / unit for value in values]
     floors = [math.floor(value) for value in scaled]
-    # the total as it is written: 0.905 is 0.91, but 90.5 hundredths are 90
+    # the total rounded as it is displayed: 0.905 as 0.91, although 90.5 hundredths would be rounded to 90
     missing = round(round(total, digits) / unit) - sum(floors)
     order = sorted(range(len(values)), key=lambda place: floors[place] - scaled[place])
     for place in order[: max(missing, 0)]:

@@ -40,7 +40,7 @@ from ranker.text.word_places import word_places
 
 RATER = "ranker"
 REST = "rest"
-"""Category of a candidate's last entry, which has no place and the remainder of the distance."""
+"""Category of a candidate's last entry, which has no position; its cost is the remainder of the distance."""
 EVIDENCE_SETS = {(True, True): "both", (True, False): "references", (False, True): "others"}
 """Names of the weights for words with evidence from references, other candidates, or both."""
 _SHARED_BY: dict[str, str] = {
@@ -53,7 +53,7 @@ _SHARED_BY: dict[str, str] = {
 }
 """Kind of evidence by which a candidate's loss in a group of features is divided among its words."""
 _EXCHANGED = ("numbers", "dates", "units")
-"""Checks that find, at one place, something that differs from the reference."""
+"""Checks that find something at a position of the candidate that differs from the reference."""
 _ENGLISH_WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _NEGATED = "negated"
 _CAPITAL_NOUNS = ("de", "lb")
@@ -73,7 +73,7 @@ class Span:
     cost: float
     text: str
     instead: str = ""
-    """Corresponding words of the nearest reference, or, for the remainder, those that the candidate lacks."""
+    """Corresponding words of the nearest reference, or, for the remainder, its words that the candidate lacks."""
     side: str = "target"
 
 
@@ -84,7 +84,7 @@ class CandidateSpans:
     row: int
     distance: float
     against: str
-    """``reference`` or ``candidate``: the kind of the best text of the source, which the distance is from."""
+    """Kind of the source's best text, from which the distance is measured: ``reference`` or ``candidate``."""
     spans: tuple[Span, ...]
 
 
@@ -123,7 +123,7 @@ class CandidateWords:
     """Sum of the absolute weights of the model, by which the cost threshold of major spans is multiplied."""
 
     def spans(self, major: float | None = None) -> CandidateSpans:
-        """Merge adjacent marked words into spans; places of failed checks are separate spans, always major.
+        """Merge adjacent marked words into spans; faults found by checks are separate spans, always major.
 
         Other spans are major if they cost at least `major` (by default from ``word_weights.toml``) times the scale.
         """
@@ -168,9 +168,9 @@ def explain_spans(candidates: Candidates, *, model: str | Path | None = None) ->
     Parameters
     ----------
     candidates : Dataset, DataFrame, list of dict, str or Path
-        As of `ranker.Ranker.score`.
+        In any form that `ranker.Ranker.score` takes.
     model : str or Path, optional
-        Name of an included ranker, or a model file; by default as of `ranker.rank`.
+        Name of an included ranker, or a model file; by default the one that `ranker.rank` chooses.
 
     Returns
     -------
@@ -178,8 +178,8 @@ def explain_spans(candidates: Candidates, *, model: str | Path | None = None) ->
         Marked errors by the rater ``ranker``, one row per span: ``candidate`` (row number), ``lp``, ``doc``,
         ``seg_id``, ``system``, ``rater``, ``start`` and ``end`` (characters of the text from ``start`` up to but not
         including ``end``), ``severity``, ``category``, ``side``, ``cost``, ``text`` and ``instead`` (words of the
-        nearest reference). The last row of each candidate has no place, category ``rest`` and what the spans leave of
-        the distance from a candidate that lacks nothing, so that ``cost`` adds up to that distance.
+        nearest reference). The last row of each candidate has no position and the category ``rest``; its ``cost`` is
+        the remainder, so that a candidate's costs add up to the distance from the score of the best text.
 
     Examples
     --------
@@ -260,7 +260,7 @@ def spans_frame(dataset: Dataset, explained: Sequence[CandidateSpans]) -> pd.Dat
 
 
 def _fault_places(dataset: Dataset) -> dict[int, list[tuple[str, str, int | None, int | None]]]:
-    """Return the failed checks of each candidate row, each check with the side, start and end of the fault."""
+    """Return the failed checks of each candidate row, each check with the text (side), start and end of its fault."""
     placed = placed_checks(dataset)
     found: dict[int, list[tuple[str, str, int | None, int | None]]] = {}
     columns = (placed[name].astype(object) for name in ("candidate", "check", "side", "start", "end"))
@@ -293,7 +293,7 @@ def _best(
         parts = parts[sources[source]] if whole else parts
         choices.append((parts, parts.sum(axis=1), owner))
     for parts, scores, owner in choices:
-        # the first of the highest
+        # the first of the texts with the highest score
         order = np.lexsort((-np.arange(len(owner)), scores, owner))
         last = np.flatnonzero(np.diff(owner[order], append=-1))
         best[owner[order][last]] = parts[order[last]]

@@ -1,7 +1,7 @@
 """Evidence that words of a candidate are wrong: references and other candidates lack them or differ.
 
-Words are compared by form, by stem and by the vectors of the included multilingual encoder, so that the numbers have
-the same meaning in all its languages.
+Words are compared by form, by stem and by the vectors of the included multilingual encoder, so that the evidence has
+the same meaning in all languages of the encoder.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ REFERENCE = ("new_pairs", "unlike", "unlike_near", "lacking", "digit")
 OTHERS = ("others_unlike", "others_near", "others_pairs")
 FORM = ("length", "capital")
 COLUMNS = ("unmatched", *REFERENCE, *OTHERS, *FORM)
-"""Evidence per word. From the references: 1 if none has its stem; the mean share of them that lack its pairs with its
-neighbours; 1 minus its highest cosine with one of their words, and the mean of this for its two neighbours; the largest
-distance of those words of the nearest reference that it is closest to; 1 if it has a digit and no reference has its
-stem. From the other candidates: the same distances and pairs, on average. From its form: length up to 12 in twelfths,
-and 1 for a capital after the first word."""
+"""Evidence per word. From references: 1 if no reference has the word's stem; the mean share of references that lack the
+pairs of the word and a neighbour; 1 minus the word's highest cosine with a reference word, and the mean of this for its
+two neighbours; the largest distance of the words of the nearest reference that are closest to the word; 1 if the word
+has a digit and no reference has its stem. From other candidates: the same distances and pairs, on average. From the
+word's form: length up to 12 in twelfths, and 1 for a capital after the first word."""
 _LONGEST = 12
 _FEWEST_OTHERS, _MOST_OTHERS = 4, 30
 """Fewest other candidates that count as evidence if there are references, and the most to compare with."""
@@ -48,14 +48,14 @@ class WordEvidence:
     places: Sequence[tuple[int, int]]
     columns: FloatArray
     against: tuple[bool, bool]
-    """True if there are references, and if there are enough other candidates."""
+    """Two flags: True if there are references, and True if there are enough other candidates."""
     stems: Sequence[str]
     partner: Int64Array
     """Index of the word of the nearest reference that each word is most similar to, -1 if there is none."""
     reference: str | None
     reference_places: Sequence[tuple[int, int]]
     missing: FloatArray
-    """Distance of every word of the nearest reference from the candidate."""
+    """Distance of every word of the nearest reference from the most similar words of the candidate."""
     lost: BoolArray
     """True for words of the nearest reference that the candidate lacks and that are no word's `partner`."""
     punctuation: BoolArray
@@ -84,7 +84,7 @@ class _Text:
         self.has_pair = frozenset(self.pairs)
         self.punctuation = np.array([category(text[start])[0] == "P" for start, _ in self.places], dtype=bool)
         starts = [start for start, _ in self.places]
-        # of a sub-word that begins with a space, the first character after it
+        # start of each sub-word, after the space that it may begin with
         at = [stop - len(text[start:stop].lstrip()) for start, stop in encoder.places(text)]
         self.word = np.maximum(np.searchsorted(starts, at, side="right") - 1, 0)
 
@@ -110,7 +110,7 @@ class _Comparison:
         self.lacking = np.zeros(len(own.places))
         np.maximum.at(self.lacking, own.word[distance.argmin(axis=0)], back)
         self.partner = np.full(len(own.places), -1)
-        # the closest sub-word of a word comes last
+        # a word's closest sub-word comes last, so its partner is kept
         order = np.argsort(-lowest, kind="stable")
         self.partner[own.word[order]] = other.word[distance.argmin(axis=1)][order]
         self.text, self.whole = float(lowest.mean()), float(back.mean())

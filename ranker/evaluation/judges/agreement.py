@@ -93,7 +93,8 @@ def judges_agreement(
     else:
         votes, orders = rating_votes(dataset, kind), rating_orders(dataset, kind)
     if not len(votes.several().judge):
-        raise DataError(f"found no candidates with {kind} judgements by two judges, expected some", file=dataset.name)
+        what = f"found no candidates with {kind} judgements by two judges"
+        raise DataError(f"{what}: add such judgements, or choose another kind", file=dataset.name)
     agreements = []
     for lp in (*dataset.language_pairs, "all"):
         chosen = np.ones(len(dataset.sources), dtype=bool) if lp == "all" else dataset.source_language_pairs == lp
@@ -127,7 +128,7 @@ def _agreement(lp: str, votes: Votes, orders: Votes, resamples: int, seed: int) 
         stop = start + len(weights)
         for name, block in blocks.items():
             sample[name][start:stop] = weights @ block
-        # as many weighted confusions at a time as fit
+        # a few weighted confusion matrices at a time, to limit memory
         step = max(1, 4_000_000 // max(confusions.size, 1))
         for begin in range(0, len(weights), step):
             part = np.asarray((by_source.T @ weights[begin : begin + step].T).T).reshape(-1, *confusions.shape)
@@ -152,7 +153,7 @@ def _agreement(lp: str, votes: Votes, orders: Votes, resamples: int, seed: int) 
 
 
 def _figures(sums: Mapping[str, FloatArray], categories: FloatArray) -> dict[str, FloatArray]:
-    """Compute the agreement figures, by name, from the summed columns of each figure, shape (..., k)."""
+    """Compute the agreement figures, by name, from the sums of each figure's columns (last axis)."""
     figures: dict[str, FloatArray] = {}
     with np.errstate(invalid="ignore", divide="ignore"):
         for number in (2, 3):

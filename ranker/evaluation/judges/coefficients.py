@@ -29,7 +29,7 @@ def cohen_kappa_of(
 
 
 def scott_pi_of(counts: npt.ArrayLike) -> FloatArray:
-    """Scott's pi (1955) from confusion matrices (..., k, k), shape (...): chance agreement from pooled categories."""
+    """Scott's pi (1955) of confusion matrices (last two axes), with chance agreement from both judges' pooled votes."""
     table = np.asarray(counts, dtype=np.float64)
     pooled = (table.sum(axis=-1) + table.sum(axis=-2)) / 2
     return _chance_corrected(table, pooled[..., :, np.newaxis] * pooled[..., np.newaxis, :])
@@ -60,9 +60,9 @@ def agreement_sums(counts: npt.ArrayLike) -> FloatArray:
 
 
 def fleiss_kappa_of(sums: npt.ArrayLike) -> FloatArray:
-    """Fleiss' kappa (1971) from summed `agreement_sums` (..., 2 + categories), shape (...).
+    """Fleiss' kappa (1971) from summed `agreement_sums`, whose last axis has 2 terms and one per category.
 
-    With differing numbers of judges, every unit weighs the same. NaN where all is one category.
+    If the numbers of judges differ, every unit has the same weight. NaN where all votes are in one category.
     """
     values = np.asarray(sums, dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -102,7 +102,7 @@ def krippendorff_alpha_of(
         values = np.arange(size) if categories is None else np.asarray(categories, dtype=np.float64)
         apart = np.subtract.outer(values, values) ** 2
     else:
-        # judgements from the middle of one category to the middle of the other
+        # squared number of judgements between the middles of two categories
         middle = np.cumsum(totals, axis=-1) - totals / 2
         apart = (middle[..., :, np.newaxis] - middle[..., np.newaxis, :]) ** 2
     number = totals.sum(axis=-1)
@@ -113,7 +113,7 @@ def krippendorff_alpha_of(
 
 
 def consistency_counts(counts: npt.ArrayLike, judges: int) -> FloatArray:
-    """Count sets of judges: all, unanimous, and unanimous apart from ties (Ye, Zhou and Lin 2007, section 2.1)."""
+    """Count sets of `judges` judges: all, unanimous, unanimous apart from ties (Ye, Zhou and Lin 2007, section 2.1)."""
     worse, equal, better = np.moveaxis(np.asarray(counts, dtype=np.float64), -1, 0)
 
     def sets(number: FloatArray) -> FloatArray:

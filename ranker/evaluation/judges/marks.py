@@ -1,13 +1,13 @@
 """Agreement of raters on the errors they marked: on characters, and on the severities of overlapping spans.
 
 Raters are compared on equal outputs of one source, whichever system they come from. The label of a character of an
-output is the highest severity that a rater marked it with, or none; errors without a place, or in sources, give none.
+output is the highest severity that a rater marked it with, if any, without errors that have no place or are in sources.
 
-- Character F1 of two raters is 2 c / (m1 + m2): m1 and m2 characters are marked by either, and c is the number that
-  both mark, half of it where the severities differ. Sums are over all pairs of raters.
+- Character F1 of two raters is 2 c / (m1 + m2): the raters marked m1 and m2 characters, and c is the number of
+  characters that both marked, counted half where the severities differ. Sums are over all pairs of raters.
 - Krippendorff's alpha (2011) is that of nominal labels; units are characters of outputs with two or more raters.
 - The kappa of severities is Cohen's, of every two spans of different raters that share a character. Raters have no
-  order, so that each such pair counts in both.
+  order, so each pair of spans is counted in both orders.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ranker.evaluation.judges.coefficients import cohen_kappa_of, krippendorff_a
 from ranker.evaluation.resampling.bootstrap import draws, estimate, stream
 
 GOLD = "gold"
-"""Rater whose errors are known to be right; other raters are checked against them, and they count in no agreement."""
+"""Rater whose errors are known to be right: other raters are checked against this one, who counts in no agreement."""
 SECONDS = "seconds"
 """Kind of ratings that tell how long a rater took."""
 _FEWEST, _FEWEST_KNOWN = 20, 5
@@ -37,7 +37,7 @@ _CHARACTERS = 4_000_000
 _RARE = 0.01
 _FOUND = 0.5
 _FASTEST = 50.0
-"""Number of characters of source and output per second, about twice as fast as people read."""
+"""Characters of source and output per second above which a rater seems careless: twice the usual reading speed."""
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ def careless_raters(dataset: Dataset) -> list[str]:
         for what, word in (("nothing", "no error"), ("everything", "all of the text")):
             share = float(sums[what] - own[what].sum()) / others
             if len(own) >= _FEWEST and own[what].all() and share ** len(own) < _RARE:
-                reasons.append(f"marked {word} in all {len(own):,} outputs (others: {share:.0%} of outputs)")
+                reasons.append(f"marked {word} in all {len(own):,} outputs (other raters: in {share:.0%} of outputs)")
         if len(known):
             found = _found(
                 known, errors[(errors["rater"] == rater) & marked], {*own.index.get_level_values("candidate")}
@@ -261,7 +261,7 @@ def careless_raters(dataset: Dataset) -> list[str]:
                 if len(rated) >= _FEWEST_KNOWN and speed > _FASTEST:
                     reasons.append(f"read {speed:,.0f} characters per second (median)")
             elif len(rated) >= _FEWEST and len({*values.tolist()}) == 1:
-                reasons.append(f"gave {values[0]:g} as {kind} to all {len(rated):,} outputs")
+                reasons.append(f"gave the same {kind}, {values[0]:g}, to all {len(rated):,} outputs")
         notes += [f"rater {rater or 'without a name'} {reason}; these ratings are counted" for reason in reasons]
     return notes
 

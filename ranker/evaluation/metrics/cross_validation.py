@@ -1,11 +1,12 @@
 """Quality of a trained ranker on sources that it did not learn from, compared with chrF and other rankers.
 
-The sources are divided into folds, evenly for every language pair; those with the same text are in one. Each fold is
-scored by weights learnt from the others, with the features that the ranker was trained on, standardised again, and the
-ranker's C times total pair weight; those of an adapted ranker stay near the weights of its base, with the base's means
-and scales. The features are those of the training table: extractors that learn from the training data (`paraphrase`)
-are cross-fitted as in training, and language models of references contain the references of all folds, as they do when
-all sources are ranked together. The judgements of a held-out source influence its scores only through the choice of C.
+The sources are divided into folds, evenly for every language pair; sources with the same text are in one fold. Each
+fold is scored by weights learnt from the other folds, with the features that the ranker was trained on, standardised
+again, and the same product of C and total pair weight as in training. The weights of an adapted ranker stay near those
+of its base, with the base's means and scales. The features are those of the training table: extractors that learn from
+training data (`paraphrase`) are cross-fitted, and language models of references contain the references of all folds, as
+they do when all sources are ranked together. The judgements of a held-out source influence its scores only through the
+choice of C.
 """
 
 from __future__ import annotations
@@ -107,11 +108,11 @@ def train(
     candidates : Dataset, DataFrame, list of dict, str or Path
         With human judgements; see `ranker.ranking.ranker.Ranker.score` for the forms.
     ranker : str or Ranker, default "auto"
-        Features in their notation, or a ranker with other settings; it is trained in place.
+        Features in their notation, or a ranker with other settings, which is trained in place.
     compare : list of str, Path, Metric or Ranker
-        What else to compare with in the cross-validation.
+        Other metrics and rankers to compare with in the cross-validation.
     folds : int, default 5
-        0 for no cross-validation.
+        Folds of the cross-validation, 0 for none.
     seed : int, default 0
 
     Examples
@@ -139,8 +140,8 @@ def cross_validate(
 ) -> CrossValidation:
     """Cross-validate a trained ranker, and compare it with chrF, if there are references, and with `rivals`.
 
-    If `included`, the included ranker that suits the data is compared too. Each is compared on the sources that it did
-    not learn from.
+    If `included`, the included ranker that suits the data is compared too. Each ranker is compared on the sources that
+    it did not learn from.
     """
     if folds < 2:
         raise OptionError(f"folds={folds}: expected at least 2")

@@ -61,21 +61,21 @@ def evaluate(
     candidates : Dataset, DataFrame, list of dict, str or Path
         With human judgements; see `ranker.ranking.ranker.Ranker.score` for the forms.
     scores : array-like, shape (candidates,), Series or DataFrame, scorer, list of scorers, or mapping
-        Higher is better; of a frame one per row. Or what `Ranker.score` or `Ranker.rank` returned for these candidates,
-        or a metric or ranker, or its name, that scores them. Only candidates that people judged count, and NaN may be
-        that of the only reference of a source. A list of metrics and rankers, or a mapping of names to any of these, is
-        compared.
+        One score per candidate (for a frame, per row), higher is better; or what `Ranker.score` or `Ranker.rank`
+        returned for these candidates; or a metric or ranker that scores them, or its name. Only judged candidates
+        count; a candidate that is the only reference of its source may have the score NaN. The members of a list of
+        metrics and rankers, or of a mapping of names to any of these, are compared.
     kind : str
         Kind of judgement; see `ranker.corpora.judgements`.
     human : float array, shape (candidates,), optional
-        Human scores, of a frame one per row; by default those of `kind`.
+        Human scores (for a frame, one per row); by default those of `kind`.
     levels : sequence of {"segment", "document", "system"}, optional
-        Levels at which scorers are compared, by default all of several. One scorer is evaluated for segments, and
-        compared as several are if levels are given.
+        Levels at which several scorers are compared (default: all). A single scorer is evaluated at segment level, or
+        at these levels if they are given.
     resamples : int, default 1000
-        Bootstrap samples of sources, for 95% intervals; 0 gives none.
+        Bootstrap samples of sources, for 95% intervals; 0 for no intervals.
     test : {"bootstrap", "randomisation", "perm-both", "williams"}
-        Significance test for two of several.
+        Significance test for the difference between two scorers.
     correction : {"westfall-young", "holm", "none"}
         Multiple-testing correction for the p-values.
     seed : int, default 0
@@ -83,15 +83,15 @@ def evaluate(
     Returns
     -------
     Comparison
-        Of one scorer, with the statistics `EVALUATED`; ``estimate("segment.spearman")`` is the mean over language
-        pairs of the mean rho of their sources. Of several, with the statistics of ``ranker evaluate -m A,B``, the
-        signatures and the notes, which are logged too.
+        For one scorer, with the statistics `EVALUATED`; ``estimate("segment.spearman")`` is the mean over language
+        pairs of the mean rho of their sources. For several scorers, with the statistics of
+        ``ranker evaluate -m A,B``, the signatures and the notes, which are logged too.
 
     Raises
     ------
     DataError
-        If nothing was judged so, a judged candidate has no score, the scores are not one number per candidate, or
-        the ratings seem to be read in the wrong direction and `kind` does not state it.
+        If there are no judgements of `kind`, a judged candidate has no score, the scores are not one number per
+        candidate, or the ratings seem to be read in the wrong direction and `kind` does not state the direction.
 
     Examples
     --------
@@ -229,7 +229,7 @@ def _by_label(scores: pd.DataFrame | pd.Series, rows: CandidateRows, name: str) 
         scores = scores["score"]
     if scores.index.equals(rows.index):
         return scores
-    # of several rows of one candidate, the first bears its score
+    # if a candidate has several rows, its score is that of the first row
     labels = rows.index[rows.first]
     if not (scores.index.is_unique and labels.is_unique):
         what = "the index has duplicate labels, so scores cannot be matched to candidates: use reset_index on the frame"

@@ -83,7 +83,7 @@ def _distinct_taus(language_pair: LanguagePairData) -> list[tuple[tuple[str, ...
     if primary is not None:
         taus.append((("segment.consistency",), primary))
         if official is not None and len(official.better) == len(primary.better):
-            # primary preferences are some of the official ones
+            # the primary preferences are a subset of the official preferences
             return [*taus, (("segment.tau.official", "segment.tau.primary"), primary)]
         taus.append((("segment.tau.primary",), primary))
     return [*taus, *([(("segment.tau.official",), official)] if official is not None else [])]

@@ -1,14 +1,14 @@
 """Results of a comparison of several metrics with people, and their JSON form.
 
-``Comparison.to_json`` writes one object; `FORMAT` names its shape, and grows a number when a key changes its meaning.
+``Comparison.to_json`` writes one object. `FORMAT` identifies its keys; its number grows if the meaning of one changes.
 
 =============  ======================================================================================================
 key            holds
 =============  ======================================================================================================
 format         `FORMAT`
-signature      one line with all that changes the figures; those of the metrics stand under ``metrics``
-settings       `ComparisonSettings`: what was asked for
-notes          list of what a reader should know of the p-values; made from the rest, and not read back
+signature      one line with everything that affects the figures; the signatures of the metrics are in ``metrics``
+settings       `ComparisonSettings`: the settings of the comparison
+notes          list of notes on intervals and p-values; derived from the other keys, and not read back
 metrics        list of `ComparedMetric`, in the order given
 statistics     list of `Statistic`, in the order of the tables; ``id`` is the key
 scopes         list of `Scope`: every language pair of every data set, then the means; ``id`` is the key
@@ -16,8 +16,8 @@ cells          list of `Cell`: one figure of one metric; ``statistic``, ``scope`
 contests       list of `PairwiseTests`: the p-values of all pairs of metrics for one statistic in one scope
 =============  ======================================================================================================
 
-Objects have the fields of their class, in its order. What is not a number is null. Matrices are lists of rows; rows and
-columns follow ``metrics``.
+Objects have the fields of their class, in its order. Undefined numbers are null. Matrices are lists of rows; their rows
+and columns are in the order of ``metrics``.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class Scope:
     """Scopes that a mean is taken over; empty for a language pair."""
     kind: str
     sources: int
-    """Number of sources with human judgements; documents and systems are 0 without statistics at their level."""
+    """Number of sources with human judgements; `documents` and `systems` are 0 if their level was not evaluated."""
     documents: int
     systems: int
     candidates: int
@@ -155,11 +155,11 @@ class Cell:
     rank: int
     """Rank from 1 for the best; equal values share the better rank; 0 if undefined."""
     cluster: int
-    """Number of its cluster, 1 for the best, 0 if undefined; one significantly behind a member starts the next."""
+    """Cluster from 1 for the best; a metric significantly behind a member starts a new cluster; 0 if undefined."""
     count: int
-    """Number of sources, documents, pairs of candidates or pairs of systems that it is computed from."""
+    """Number of sources, documents, pairs of candidates or pairs of systems that the value is computed from."""
     undefined: int
-    """Number of these units that are left out as undefined."""
+    """Number of sources or other units that are left out because their value is undefined."""
     detail: Mapping[str, float] = field(default_factory=dict)
     """Further values: ``epsilon`` of tie calibration, ``variance`` over sources of a mean."""
 

@@ -93,14 +93,15 @@ def compare(
         language_pairs = _judged_language_pairs(dataset, scored, used, human[number] if human else None)
         for pair in language_pairs if "segment" in levels else ():
             if not pair.orders_candidates:
-                log_note(f"{pair.where}: people order no two candidates of a source: only Pearson can be defined")
+                log_note(f"{pair.where}: people order no two candidates of a source: only Pearson's r can be computed")
         measured = [_measure(pair, scored, used, number, levels, settings, statistics) for pair in language_pairs]
         results += [*measured, *_means(dataset.name, measured)]
     results += _overall(results, len(data))
     computed = [item for item in (*STATISTICS, *FINER) if any(item.id in result.statistics for result in results)]
     if not computed:
         if all(set(dataset.preferences["relation"]) == {"="} for dataset, _ in data):
-            raise DataError("all preferences are ties, which order no candidates: give others", file=data[0][0].name)
+            what = "all preferences are ties, which order no candidates"
+            raise DataError(f"{what}: give preferences for one of two candidates", file=data[0][0].name)
         what = f"nothing to evaluate by {' and '.join(levels)}: expected judged outputs of at least two systems"
         documents = "" if "system" in levels else ", in documents (doc)"
         raise DataError(f"{what}{documents}; use the level segment", file=data[0][0].name)

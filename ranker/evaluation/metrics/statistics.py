@@ -167,7 +167,7 @@ class Basis:
     undefined: int = 0
     """Number of units, of the same kind as `count`, that are left out as undefined."""
     values: FloatArray = field(default_factory=lambda: np.zeros(0))
-    """Values of which a mean over sources is the mean; empty for other statistics."""
+    """Values per source that are averaged; empty for statistics that are no mean over sources."""
     detail: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
@@ -204,7 +204,7 @@ class StatisticSet(ABC):
 
     @abstractmethod
     def values(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> StatisticValues:
-        """Compute statistics, shape (...), from summed `shared` columns (..., h) and the metric's `own` (..., k)."""
+        """Compute statistics from the sums of `shared` columns and of the metric's `own` columns (last axes)."""
 
     def pooled(self, identity: str) -> int | None:
         """Return the column index of a pooled mean's sum (its count is next), or None for other statistics."""
@@ -252,7 +252,7 @@ class SegmentStatistics(StatisticSet):
         """Return rho, moments, pair counts and accuracy with calibrated ties of each source, as columns."""
         scores = scored.scores[self.judged]
         blocks: dict[str, FloatArray] = {}
-        # merged by `part_of`, before they were standardised
+        # `part_of` merged ties before the scores were standardised
         ranks = average_ranks(scores, self.offsets, tie=0.0)
         rho = group_pearson(ranks, self.ranks, self.offsets)
         size = np.diff(self.offsets).astype(np.float64)
@@ -273,7 +273,7 @@ class SegmentStatistics(StatisticSet):
             calibration = calibrate(self.human, scores, self.offsets)
             widened = calibration.epsilon * (1 + 1e-12)
             tied = count_pairs(self.human, scores, self.offsets, epsilon=widened) if calibration.epsilon else counts
-            # where people order nothing, calibration ties everything
+            # where people order no candidates, calibration ties all
             ordered = self.classes.max(initial=0) > 1
             accuracy = accuracy_with_ties(tied) if ordered else np.full(self.units, np.nan)
             groups = calibration.groups if ordered else 0
@@ -281,7 +281,7 @@ class SegmentStatistics(StatisticSet):
             basis["segment.acc-eq"] = Basis(groups, self.units - groups, detail={"epsilon": float(calibration.epsilon)})
         blocks["segment.tau.scores"] = counts[:, :3].astype(np.float64)
         basis["segment.tau.scores"] = Basis(int(counts[:, :3].sum()))
-        # any constant does, but what is swapped between metrics must be shifted alike
+        # any constant would do, but scores that are swapped between metrics must be shifted by the same one
         mean = 0.0 if scored.standardised or not len(scores) else scores.mean()
         sums = moments(self.human - self.centre, scores - mean)
         by_source = [np.bincount(self.source, weights=column, minlength=self.units) for column in sums.T]

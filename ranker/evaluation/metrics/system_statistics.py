@@ -20,10 +20,10 @@ MOST_VALUES = 50_000_000
 class SystemStatistics(StatisticSet):
     """Statistics of how well a metric agrees with people on the order of systems.
 
-    By people, a system's score is the mean of its human scores or, of preferences, its expected wins (Bojar et al.
-    2013): the mean over opponents of wins / (wins + losses). By a metric it is the score of the summed statistics of
+    A system's human score is the mean of its outputs' human scores or, for preferences, its expected wins (Bojar et al.
+    2013): the mean over opponents of wins / (wins + losses). Its metric score is the score of the summed statistics of
     all its outputs, or the mean of their scores. The p-values of soft pairwise accuracy are those of random swaps in
-    the limit of many sources; of people, pairs of systems that were never compared are left out.
+    the limit of many sources; pairs of systems that people never compared are left out.
     """
 
     test_stream = "SystemFigures"

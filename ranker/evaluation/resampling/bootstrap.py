@@ -72,7 +72,7 @@ def weights_of_draws(size: int, resamples: int, generator: np.random.Generator) 
 def index_draws(size: int, resamples: int, seed: int) -> Iterator[tuple[int, FloatArray]]:
     """Yield blocks of bootstrap weights like those of `draws`, from the indices that sacreBLEU draws with `seed`.
 
-    Which units a resample holds does not depend on the size of the blocks.
+    The units of a resample do not depend on the size of the blocks.
     """
     generator = np.random.default_rng(seed)
     for start, count in _blocks(resamples, size):
@@ -84,7 +84,7 @@ def index_draws(size: int, resamples: int, seed: int) -> Iterator[tuple[int, Flo
 def swap_draws(size: int, resamples: int, seed: int) -> Iterator[tuple[int, FloatArray]]:
     """Yield blocks of random swaps, shape (block, size): 1 for a unit that is kept, 0 for one that is swapped.
 
-    They are those that sacreBLEU draws from `seed`, for any size of the blocks.
+    The swaps are those that sacreBLEU draws from `seed`, for any size of the blocks.
     """
     generator = np.random.default_rng(seed)
     for start, count in _blocks(resamples, size):
@@ -94,7 +94,7 @@ def swap_draws(size: int, resamples: int, seed: int) -> Iterator[tuple[int, Floa
 def every_swap(size: int) -> Iterator[tuple[int, FloatArray]]:
     """Yield all ``2 ** (size - 1) - 1`` distinct nonempty swaps, in blocks like those of `swap_draws`.
 
-    The first unit is never swapped, because swapping all the others instead comes to the same.
+    The first unit is never swapped, because swapping all other units instead has the same effect.
     """
     number = 2 ** (size - 1) - 1
     for start, count in _blocks(number, size):

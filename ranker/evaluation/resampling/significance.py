@@ -187,7 +187,7 @@ def few_sources(sources: int, where: str | None = None, unit: str = "source") ->
 
 
 def least_p(units: int) -> float:
-    """Smallest p-value that swaps of few whole units can give, which binds bootstrap tests too; 0 with enough units."""
+    """Smallest p-value possible by swapping few whole units, a limit for bootstrap tests too; 0 with enough units."""
     return 0.5 ** (units - 1) if units < FEW_SOURCES else 0.0
 
 

@@ -22,7 +22,7 @@ _BLOCK = 4_000_000
 """Number of weights drawn at a time, which bounds the memory."""
 _ITERATIONS, _PRECISION = 1000, 1e-9
 _NO_GAIN = 1e-4
-"""Sum of the gaps between winners and losers, of strengths from -1 to 1, that counts as none."""
+"""Largest sum of the gaps between winners' and losers' strengths, from -1 to 1, that counts as 0."""
 
 
 def davidson(
@@ -69,10 +69,10 @@ def davidson(
 
 
 def _not_finite(pairs: tuple[Int64Array, Int64Array], counts: FloatArray, names: Sequence[str]) -> str | None:
-    """Return why the most likely strengths are not finite, or None if they are; `counts` are those of a single `fit`.
+    """Return the reason why the most likely strengths are not finite, or None; `counts` are those of a single `fit`.
 
-    They are finite unless they, and ``log v``, can grow apart for ever without making any outcome less likely, which a
-    linear program tells.
+    Strengths are finite unless they, and ``log v``, can grow apart without limit while no outcome becomes less likely;
+    a linear program decides this.
     """
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, hstack, vstack

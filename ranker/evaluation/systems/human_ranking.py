@@ -22,7 +22,7 @@ from ranker.extractors.composed.direction import judgements_note
 from ranker.ranks import merge_ties
 
 _METHODS: Mapping[str, tuple[RankingMethod, ...]] = {PREFERENCES: ("expected-wins", "bradley-terry", "trueskill")}
-"""Ranking methods by kind of judgement, the default first; of all other kinds the mean is taken."""
+"""Ranking methods by kind of judgement, the default first; for all other kinds, the mean of the scores."""
 _CHUNK = 2_000_000
 
 
@@ -36,7 +36,7 @@ class RankedSystem:
     TrueSkill over the resamples, or its mean human score."""
     rank: int
     low: int
-    """Lower end of the range of its rank in 95% of the resamples; with fewer than six sources, all ranks."""
+    """Lower end of the range of its rank in 95% of the resamples; with fewer than six sources, the best rank of all."""
     high: int
     cluster: int
     """Number of its cluster from 1 for the best; rank ranges of different clusters do not overlap (Koehn 2012)."""
@@ -64,7 +64,7 @@ class HumanJudgements:
 
 
 def judged_by_people(dataset: Dataset, kind: str | None, *, resamples: int, seed: int) -> HumanJudgements:
-    """Return the human judgements of the systems in `dataset`; none if `kind` is None or ``auto`` finds no kind."""
+    """Return the human judgements of the systems in `dataset`; empty if `kind` is None or ``auto`` finds no kind."""
     people, notes = people_of(dataset, kind)
     scores = np.full(len(dataset), np.nan)
     if people is None:
@@ -140,7 +140,7 @@ def _rankings(people: Judged, method: RankingMethod, resamples: int, seed: int) 
         if not known.all():
             unranked = ", ".join(names[~known].tolist()[:8]) + (", ..." if (~known).sum() > 8 else "")
             where = f"{dataset.name} {lp.known or ''}".strip()
-            log_note(f"people prefer no system to these, nor these to another, so they have no rank: {unranked}", where)
+            log_note(f"systems without a rank, because they neither won nor lost a comparison: {unranked}", where)
         if not known.any():
             continue
         number = np.bincount(code)[known]

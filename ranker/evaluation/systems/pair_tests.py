@@ -141,7 +141,7 @@ def swapped_differences(
     differences = np.empty((resamples if exact is None else 2 ** (sources - 1) - 1, len(pairs[0])))
     for start, draws in swap_draws(sources, resamples, seed) if exact is None else exact:
         own = _weighted_sums(draws, statistics)
-        # what a system gets from another for the sources that are swapped
+        # sums that a system receives from the other system for the swapped sources
         rest = total - own
         step = max(1, _CHUNK // (len(draws) * width))
         for place in range(0, len(pairs[0]), step):

@@ -15,7 +15,7 @@ from ranker.storage.plain_data import record
 EXPONENT = 2 / 3
 """Exponent of the difference; it predicts held-out corpora better than 1 does."""
 FEWEST_SOURCES = 100
-"""Below this number of sources no agreement is estimated, because differences are mostly chance."""
+"""Minimum number of sources to estimate agreement; with fewer, differences are mostly chance."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class AgreementCurve:
     """Beginning of the digest of the model; None for a metric."""
     data: str
     targets: tuple[str, ...]
-    """Target languages of these data; the curve applies to no others."""
+    """Target languages of these data; the curve applies to no other languages."""
     slope: float
     low: float
     """Lower end of the slope's interval, from a bootstrap of language pairs and systems."""

@@ -26,7 +26,7 @@ def sources_needed(
 
 
 def fewest_sources(alpha: float) -> int:
-    """Number of sources from which on exact randomisation can give a p-value below `alpha`: 6 for 0.05."""
+    """Smallest number of sources for which exact randomisation can give a p-value below `alpha`: 6 for 0.05."""
     return math.floor(1 - math.log2(alpha)) + 1
 
 

@@ -1,15 +1,15 @@
 """Results of a comparison of systems by metrics: scores, differences, p-values, clusters, and people's ranking.
 
-``SystemsResult.document`` gives all of it as one object of JSON values; `FORMAT` names its shape.
+``SystemsResult.document`` returns the whole result as one object of JSON values; `FORMAT` identifies its keys.
 
 ===========  ========================================================================================================
 key          holds
 ===========  ========================================================================================================
 format       `FORMAT`
 data         name of the data set
-signature    one line with all that changes the figures; those of the metrics are under ``metrics``
-settings     `SystemsSettings`: what was asked for
-notes        list of what a reader should know
+signature    one line with everything that affects the figures; the signatures of the metrics are in ``metrics``
+settings     `SystemsSettings`: the settings of the comparison
+notes        list of notes for the reader
 metrics      list of `SystemsMetric`, in the order given
 comparisons  list of `SystemComparison`: every language pair, and in it every metric
 human        list of `HumanRanking`, one for each language pair whose systems people judged
@@ -129,7 +129,7 @@ class SystemPair:
     better: str
     worse: str
     difference: Estimate
-    """Score of the better minus that of the worse, so it is negative where lower is better."""
+    """Score of the better system minus the score of the worse, so it is negative where lower is better."""
     p: float
     adjusted: float
     needed: int | None
@@ -142,7 +142,7 @@ class SystemComparison:
     """Comparison of the systems of one language pair by one metric."""
 
     lp: LanguagePair
-    """``?`` if unknown."""
+    """Language pair, ``?`` if unknown."""
     metric: str
     sources: int
     baseline: str
@@ -153,10 +153,10 @@ class SystemComparison:
     judged: int = 0
     """Number of systems that people ranked too."""
     kendall: float | None = None
-    """Tau-b, and Pearson's r, between scores (negated where lower is better) and people's; None where undefined."""
+    """Tau-b of scores (negated where lower is better) and human scores; None where undefined, as is `pearson`."""
     pearson: float | None = None
     test: PairTest = "bs"
-    """Test that the p-values come from: with few sources randomisation, ``exact`` if it makes all swaps."""
+    """Test of the p-values: randomisation if there are few sources, ``exact`` if all possible swaps are made."""
     documents: int | None = None
     """Number of documents, if they were resampled."""
 

@@ -96,11 +96,11 @@ def compare_systems(
         One translation of every source by every system; see `ranker.ranking.ranker.Ranker.score` for the forms.
     scorers : list of str, Path, Metric or Ranker
         Metrics in their notation, names of included rankers, model files (as Path), or metrics and rankers themselves.
-        A mapping gives them other names. Without scorers, the preferences of the data are compared: log strengths by
-        Davidson's extension of the Bradley-Terry model for ties, with a Bayesian bootstrap over sources; see
-        `ranker.evaluation.systems.bradley_terry`.
+        The keys of a mapping are the scorers' names. Without scorers, systems are compared by the preferences in the
+        data: log strengths by Davidson's extension of the Bradley-Terry model for ties, with a Bayesian bootstrap over
+        sources; see `ranker.evaluation.systems.bradley_terry`.
     baseline : str, optional
-        System that the others are compared with; by default the first.
+        System that the other systems are compared with; by default the first.
     test : {"bs", "ar"}
         Paired bootstrap or approximate randomisation.
     correction : {"westfall-young", "holm", "none"}
@@ -117,7 +117,7 @@ def compare_systems(
     alpha : float, default 0.05
         A corrected p-value below it is a significant difference.
     power : float, default 0.8
-        Probability of significance that the number of sources needed is for.
+        Probability of a significant difference for which the number of sources needed is computed.
     statistics : mapping of str to array, optional
         Statistics of the candidates by every scorer, if they are known.
 
@@ -267,7 +267,7 @@ class _SystemTable:
         return sums
 
     def single(self, units: Int64Array | None) -> tuple[str, RankerError] | None:
-        """Return the word for what there is only one of, system, source or document, and an error about it; or None."""
+        """Return "system", "source" or "document" if there is only one, and an error that states it; otherwise None."""
         if len(self.names) < 2:
             what = f"{self.where} has the output of only one system, {self.first!r}"
             return "system", OptionError(f"a comparison requires at least two systems, but {what}")
@@ -281,7 +281,7 @@ class _SystemTable:
 
 
 def _comparable(tables: Sequence[_SystemTable], units: Int64Array | None) -> tuple[list[_SystemTable], list[str]]:
-    """Return the tables that have several systems and sources, and notes about the others; raise an error for none."""
+    """Return tables with several systems and sources, and notes on the other tables; raise an error if none is left."""
     single = [table.single(units) for table in tables]
     if all(single):
         raise next(found[1] for found in single if found)

@@ -208,9 +208,9 @@ def many(rater: str, spans: list[Span], **more: float) -> list[dict[str, Any]]:
     ("spans", "more", "expected"),
     [
         ([(0, 1, "minor")], {}, []),
-        ([(0, 1, "minor")], {"esa": 40}, ["gave 40 as esa to all 20 outputs"]),
-        ([], {}, ["marked no error in all 20 outputs (others: 0% of outputs)"]),
-        ([(0, 10, "major")], {}, ["marked all of the text in all 20 outputs (others: 0% of outputs)"]),
+        ([(0, 1, "minor")], {"esa": 40}, ["gave the same esa, 40, to all 20 outputs"]),
+        ([], {}, ["marked no error in all 20 outputs (other raters: in 0% of outputs)"]),
+        ([(0, 10, "major")], {}, ["marked all of the text in all 20 outputs (other raters: in 0% of outputs)"]),
         ([(0, 1, "minor")], {"seconds": 0.2}, ["read 62 characters per second (median)"]),
         ([(0, 1, "minor")], {"seconds": 2}, []),
     ],

@@ -457,7 +457,7 @@ def test_ratings_that_all_tie_have_no_accuracy_beside_preferences():
 
 def test_preferences_that_are_all_ties_are_refused():
     level = np.ones((3, 2))
-    with pytest.raises(DataError, match="test: all preferences are ties, which order no candidates: give others"):
+    with pytest.raises(DataError, match="test: all preferences are ties, which order no candidates: give pref"):
         compare([(preferred(level), metrics(level, 1))])
 
 
@@ -468,7 +468,7 @@ def test_one_output_of_every_source_says_why_little_is_defined(human, caplog):
     assert np.isnan(found.cell("segment.spearman", "test/xx-en", "m0").value)
     assert not np.isnan(found.cell("segment.pearson", "test/xx-en", "m0").value)
     (note,) = caplog.messages
-    assert note.endswith("test xx-en: people order no two candidates of a source: only Pearson can be defined")
+    assert note.endswith("test xx-en: people order no two candidates of a source: only Pearson's r can be computed")
     with pytest.raises(DataError, match="nothing to evaluate by system: expected judged outputs of at least two sys"):
         compare([(one, scored)], levels=("system",))
     with pytest.raises(DataError, match=r"by document: expected .* of at least two systems, in documents \(doc\); use"):

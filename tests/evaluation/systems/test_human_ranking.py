@@ -77,7 +77,8 @@ def test_systems_that_people_never_preferred_or_put_behind_have_no_rank(caplog):
         ("s1", 1.0, 1),
         ("s0", 0.0, 2),
     ]
-    assert "test xx-en: people prefer no system to these, nor these to another, so they have no rank: s2" in caplog.text
+    expected = "test xx-en: systems without a rank, because they neither won nor lost a comparison: s2"
+    assert expected in caplog.text
     assert rank_systems(preferred(np.ones((3, 2))), resamples=50) == ()
 
 

@@ -57,10 +57,10 @@ def contrast(
 ) -> SystemContrast:
     """Contrast two systems by segments, kinds of words, n-grams, length and word order.
 
-    A bucket of words has their F measure, 2 m / (c + r), and their recall, m / r, with m clipped matches of the c words
-    of the translations and the r words of the references; of several references a translation is compared with the one
-    that it matches best, as by `f1`. All intervals are percentiles of a paired bootstrap over sources;
-    those of n-grams take no account of the choice of the most one-sided ones.
+    The figures of a bucket of words are the F measure, 2 m / (c + r), and the recall, m / r, with m clipped matches of
+    c words of the translations and r words of the references. With several references, a translation is compared with
+    the one that it matches best, as by `f1`. All intervals are percentiles of a paired bootstrap over sources; the
+    intervals of n-grams do not allow for the selection of the most one-sided n-grams.
 
     Candidates are in any form that `ranker.ranking.ranker.Ranker.score` takes; if there are only two
     systems, they need not be named. The scorer is a metric in its notation, the name of an included
