@@ -22,21 +22,21 @@ def rank(candidates: Candidates, *, model: str | Path | None = None, checks: boo
     Parameters
     ----------
     candidates : Dataset, DataFrame, list of dict, str or Path
-        As of `Ranker.score`.
+        In any form that `Ranker.score` takes.
     model : str or Path, optional
         Name of an included ranker, or a model file; by default the one that suits the language of the translations.
     checks : bool, default True
-        As of `Ranker.rank`.
+        As in `Ranker.rank`.
 
     Returns
     -------
     DataFrame
-        As `Ranker.rank`.
+        As from `Ranker.rank`.
 
     Raises
     ------
     DataError, MissingError
-        As `Ranker.score`.
+        As in `Ranker.score`.
     ModelError
         If `model` is neither a model file nor the name of an included ranker.
 
@@ -58,20 +58,20 @@ def score(candidates: Candidates, scorer: str | Path | Metric | Ranker | None = 
     Parameters
     ----------
     candidates : Dataset, DataFrame, list of dict, str or Path
-        As of `Ranker.score`.
+        In any form that `Ranker.score` takes.
     scorer : str, Path, Metric or Ranker, optional
-        A metric or its notation, a ranker, the name of an included one, or a model file as Path; by default as of
-        `rank`.
+        A metric or its notation, a ranker, the name of an included ranker, or a model file as Path; by default the
+        ranker that `rank` chooses.
 
     Returns
     -------
     DataFrame
-        As `Ranker.score`. The score of a metric is in its own unit, so that a lower one may be better, as of `ter`.
+        As from `Ranker.score`. Scores of a metric are in its own unit; lower scores may be better, as for `ter`.
 
     Raises
     ------
     DataError, MissingError, ModelError
-        As `Ranker.score` and `rank`.
+        As in `Ranker.score` and `rank`.
     OptionError
         If there is no metric of that notation.
 
@@ -100,20 +100,20 @@ def explain(candidates: Candidates, *, model: str | Path | None = None, checks: 
     Parameters
     ----------
     candidates : Dataset, DataFrame, list of dict, str or Path
-        As of `Ranker.score`.
+        In any form that `Ranker.score` takes.
     model : str or Path, optional
     checks : bool, default True
-        As of `rank`.
+        As in `rank`.
 
     Returns
     -------
     DataFrame
-        As `Ranker.explain`.
+        As from `Ranker.explain`.
 
     Raises
     ------
     DataError, MissingError, ModelError
-        As `rank`.
+        As in `rank`.
 
     Examples
     --------

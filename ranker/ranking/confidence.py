@@ -18,7 +18,7 @@ from ranker.arrays import FloatArray, pairs_in_blocks
 from ranker.corpora.judgements import PREFERENCES, Judged
 
 FEWEST_PAIRS = 100
-"""Least number of pairs ordered by people from which probabilities are learnt."""
+"""Minimum number of pairs ordered by people to learn probabilities from."""
 _LARGEST = 1e100
 
 
@@ -50,7 +50,7 @@ class JudgedPairs:
     first: npt.NDArray[np.int64]
     second: npt.NDArray[np.int64]
     outcome: FloatArray
-    """1 if the first is preferred, 0 if the second is, 1/2 for a tie."""
+    """1 if people prefer the first candidate, 0 if they prefer the second, 1/2 for a tie."""
 
     @classmethod
     def of(cls, people: Judged) -> JudgedPairs:
@@ -101,7 +101,7 @@ def fit_confidence(margin: npt.ArrayLike, outcome: npt.ArrayLike, weight: npt.Ar
         options={"ftol": 0.0, "gtol": 1e-10},
     )
     slope, lapse = found.x
-    # as many digits as are the same on all processors, and the threshold is not below the margin that it is
+    # keep the digits that are the same on all processors, without rounding the threshold below the margin it equals
     tie = (1.0 + 6e-6) * tie_threshold(margin, outcome, weight)
     return Confidence(*(float(f"{value:.6g}") for value in (slope / scale, lapse, tie)))
 

@@ -28,9 +28,9 @@ from ranker.ranking.reference_candidates import leave_one_out
 from ranker.storage.plain_data import parse_toml
 
 _KEPT_ROWS = 20_000
-"""Largest number of candidates of a data set whose columns are cached as views, because a training reuses them."""
+"""Maximum number of candidates of a data set whose columns are cached, because training uses them several times."""
 _PART = 10_000
-"""Candidates of larger ones whose columns are computed together."""
+"""Number of candidates of a larger data set whose columns are computed together."""
 
 
 @dataclass(frozen=True)
@@ -121,13 +121,13 @@ class FeatureSet:
 
     @property
     def signs(self) -> FloatArray:
-        """1 for every column whose higher values are better, else -1."""
+        """Direction of every column: 1 if higher values are better, else -1."""
         lower = {column for extractor in self.extractors for column in extractor.lower_is_better}
         return np.array([-1.0 if column in lower else 1.0 for column in self.columns])
 
     @property
     def names_files(self) -> bool:
-        """True if an extractor reads scores from a named file, which no extractor of a model may do."""
+        """True if an extractor reads scores from a file that it names; extractors of a model may not do so."""
         return any(given_files(self.members).values())
 
     @property
@@ -217,7 +217,7 @@ class FeatureSet:
         known = [None] * len(self.extractors)
         if len(dataset.context) <= _KEPT_ROWS or self.needs.other_sources:
             return self._matrix(dataset, known, is_used)
-        # vectors of texts that several extractors use are kept for a part only
+        # in parts, because vectors of texts that several extractors use are kept in memory
         dataset = with_given_scores(dataset, self.members)
         parts = []
         for part in np.split(np.arange(len(dataset.sources)), self._cuts(dataset.context)):
@@ -339,7 +339,7 @@ def _referenced(dataset: Dataset) -> Dataset:
 
 def _columns(extractor: Extractor, dataset: Dataset) -> FloatArray:
     """Return the columns of an extractor, which first learns from `dataset` if its `fit_scope` is "ranked"."""
-    # what was learnt in training is no part of the value by which a view is found
+    # cached columns are found by the extractor's value, which does not include what it learnt in training
     learnt = any(part.fit_scope == "train" for part in (extractor, *extractor.members))
     if learnt or len(dataset) > _KEPT_ROWS or not isinstance(extractor, Hashable):
         return _computed(extractor, dataset)

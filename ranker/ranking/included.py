@@ -95,7 +95,7 @@ def standard_features(people: Judged) -> tuple[FeatureSet, tuple[str, ...]]:
 
 
 def _standard_set(outputs: Dataset) -> tuple[str, list[str]]:
-    """Return the name of the standard feature set for the references and languages of `outputs`, and why."""
+    """Return the name of the standard feature set for the references and languages of `outputs`, and the reasons."""
     if default_model(outputs) == ENGLISH:
         return STANDARD, []
     others = sorted({*outputs.target_languages} - {"en", ""})
@@ -106,7 +106,7 @@ def _standard_set(outputs: Dataset) -> tuple[str, list[str]]:
         reasons.append("translations that do not look English")
     sizes = np.diff(outputs.context.candidate_offsets)[np.unique(outputs.candidate_source)]
     if 2 * (sizes < COMPARABLE).sum() > len(sizes):
-        reasons.append(f"mostly fewer than {COMPARABLE} candidates of a source")
+        reasons.append(f"most sources have fewer than {COMPARABLE} candidates")
     return STANDARD_UNREFERENCED_ANY if reasons else STANDARD_UNREFERENCED, ["no references", *reasons]
 
 

@@ -1,7 +1,7 @@
 """The ranker: a feature set, the means and scales that standardise its columns, and a ranking SVM.
 
-A ranker's scores order the candidates of one source. They are no calibrated quality: scores of different sources are
-not comparable.
+A ranker's scores order the candidates of one source. They do not measure quality: scores of different sources are not
+comparable.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from ranker.storage.model_files import read_model, write_model
 from ranker.text.target_languages import other_language
 
 _FAR = 3.0
-"""Standard deviations from the training mean beyond which the median of external scores is far outside."""
+"""Number of standard deviations from the training mean beyond which the median of external scores causes a note."""
 
 
 class Ranker:
@@ -85,15 +85,15 @@ class Ranker:
     settings : Settings
         The parameters.
     base : ParentModel or None
-        What it is adapted from.
+        The model that the ranker is adapted from.
     model : TrainedModel or None
-        What was learnt; None before. A training that fails or is interrupted leaves it as it was.
+        The trained model; None before training. Training that fails or is interrupted leaves it unchanged.
     training_notes : tuple of str
-        What a user should know about the training: what ``auto`` chose, and why.
+        Notes on the training for the user, such as what ``auto`` chose, and why.
     """
 
     name = "ranker"
-    """Name in tables: that of the file it was loaded from, or of the included ranker."""
+    """Name in tables: the name of the model file or of the included ranker."""
 
     def __init__(
         self,
@@ -162,12 +162,12 @@ class Ranker:
 
     @property
     def weight_sets(self) -> WeightSets:
-        """Weights of standardised columns, for what there is of a source."""
+        """Sets of weights of the standardised columns; a source's references and candidates decide between them."""
         return self._trained().weight_sets
 
     @property
     def training(self) -> Training | None:
-        """Record of the training; None before."""
+        """Record of the training; None before training."""
         return self.model.training if self.model else None
 
     @property
@@ -182,7 +182,7 @@ class Ranker:
         ------
         DataError
             If there are no judgements of the kind, they order no two candidates of a source, or they seem to be read
-            in the wrong direction and `kind` does not state it.
+            in the wrong direction and `kind` does not state the direction.
         """
         self.fit_table(training_data(candidates, self.settings.kind))
         return self
@@ -195,7 +195,7 @@ class Ranker:
             notes.extend(about)
         known = among(dataset, features.pretraining_sources)
         if known.any():
-            # features of what an encoder learnt from look better than those of new data ever will
+            # features of data that an encoder learnt from look better than features of new data
             what = f"{int(known.sum()):,} of {counted(len(known), 'source')}"
             if known.all():
                 raise DataError(f"the encoder was trained on {what}: give other data to learn from", file=dataset.name)
@@ -250,7 +250,7 @@ class Ranker:
         Raises
         ------
         DataError
-            If there are no judgements, or nothing but sources of the training.
+            If there are no judgements, or the ranker was trained on all sources.
         OptionError
             Without `judged_data`.
         """
@@ -306,14 +306,14 @@ class Ranker:
         Returns
         -------
         DataFrame
-            Of a frame its rows, in its order and with its index, else one row per candidate: ``lp``, ``doc`` and
-            ``seg_id`` as far as they are known, ``source``, ``system``, ``text``, and ``score``: a real number, higher
-            is better, comparable inside one source only; NaN of a candidate that is the only reference of its source.
+            For a frame its rows, in its order and with its index, otherwise one row per candidate: ``lp``, ``doc`` and
+            ``seg_id`` if known, ``source``, ``system``, ``text``, and ``score``: a real number, higher is better,
+            comparable only within a source, NaN for a candidate that is the only reference of its source.
 
         Raises
         ------
         DataError
-            If the candidates are not of the form they should be, or a feature needs a reference that is missing.
+            If the candidates are malformed, or a feature needs a reference that is missing.
         MissingError
             If there is no corpus of that name or path.
 
@@ -342,18 +342,18 @@ class Ranker:
         ----------
         candidates : Dataset, DataFrame, list of dict, str or Path
         checks : bool, default True
-            Rank what is no translation behind all others of its source, without a vote in their agreement: candidates
-            that are empty, a copy of the source or a part of it, in another language, a refusal, or repeated words. If
-            there are any, a column ``fault`` names what is wrong.
+            Rank candidates that are no translation (empty, a copy of the source or a part of it, in another language,
+            a refusal, or repeated words) below all other candidates of their source, and give them no vote in
+            consensus. If there are any, a column ``fault`` names what is wrong.
 
         Returns
         -------
         DataFrame
-            Sources in their order, candidates best first: the columns of `score`, and with it ``rank`` (1 best, ties
-            share the better rank), ``tied`` and ``margin`` (to the next score below; NaN where there is none). Of a
-            ranker that was calibrated also ``confidence``, the probability that people who prefer one of two
-            candidates prefer this to the next, and ``likely_tie``, whether they would call these two equal. A
-            candidate of a frame has the index of its first row. Candidates without a score are left out.
+            Sources in their order, candidates best first: the columns of `score`, and ``rank`` (1 is best, ties share
+            the better rank), ``tied`` and ``margin`` (to the next lower score; NaN if there is none). A calibrated
+            ranker adds ``confidence``, the probability that people who prefer one of two candidates prefer this one to
+            the next, and ``likely_tie``, True if people would probably call these two equal. A candidate of a frame
+            has the index of its first row. Candidates without a score are left out.
         """
         rows = self._read(candidates)
         ranked = ~only_references(rows.dataset)
@@ -383,12 +383,12 @@ class Ranker:
         ----------
         candidates : Dataset, DataFrame, list of dict, str or Path
         checks : bool, default True
-            As of `rank`.
+            As in `rank`.
 
         Returns
         -------
         DataFrame
-            The columns of `score`, ``fault`` where `rank` has it, then one for every feature, in the unit of the score.
+            The columns of `score`, ``fault`` if `rank` adds it, then one column per feature, in the unit of the score.
         """
         rows = self._read(candidates)
         parts = self._checked(rows.dataset, self.contributions, checks=checks)
@@ -427,8 +427,8 @@ class Ranker:
     def note(self, dataset: Dataset) -> str | None:
         """Return notes on the scores of `dataset`, in one line, or None.
 
-        They name sources not ranked by all features, with the reasons; and translations in another language than
-        those learnt from, or else the notes of the extractors.
+        They name sources not ranked by all features, with the reasons, and translations in another language than in
+        training, or else the notes of the extractors.
         """
         self._trained()
         everywhere = np.asarray(usable(self.feature_set.extractors, dataset).all(axis=0))
@@ -448,7 +448,8 @@ class Ranker:
             median = float(np.median(extractor.sentence_scores(dataset)))
             if abs(median - mean) > _FAR * scale:
                 trained = f"{mean:.3g} on average in training (standard deviation {scale:.2g})"
-                notes.append(f"{extractor}: the median is {median:.3g} here, but {trained}; expected the same scale")
+                what = f"{extractor}: the median is {median:.3g} here, but {trained}"
+                notes.append(f"{what}; check that the scores have the same scale")
         return notes
 
     def _language_note(self, dataset: Dataset) -> str | None:
@@ -459,7 +460,7 @@ class Ranker:
         if language is None:
             return None
         better = default_model(dataset)
-        # the included ranker that needs no references is the one for all languages
+        # the included ranker that needs no references is for all languages
         advice = f"choose --model {better}, or " if better != UNREFERENCED or self.weight_sets.need_references else ""
         where = f"this model is for translations into {targets}, but these are in {language}"
         return f"{where}: {advice}train one on translations in that language"
@@ -491,8 +492,8 @@ class Ranker:
         Raises
         ------
         ModelError
-            If the file is no intact model of a format that this version reads, or its extractors make other columns
-            here than where it was trained.
+            If the file is damaged or of a format that this version does not read, or if its extractors compute other
+            columns here than in training.
         """
         located = locate(path)
         model, ranker = TrainedModel.read(read_model(located), path), cls()
@@ -501,7 +502,7 @@ class Ranker:
         return ranker
 
     def with_feature_set(self, features: FeatureSet) -> Ranker:
-        """Return this ranker with another form of its features, which makes the same columns."""
+        """Return this ranker with `features` in place of its own, which must have the same columns."""
         ranker = copy.copy(self)
         ranker._features, ranker.model = features, self.model and self.model.part(feature_set=features)
         return ranker

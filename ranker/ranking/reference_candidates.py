@@ -1,8 +1,8 @@
 """References as candidates that rank above every output of their source (Ye, Zhou and Lin 2007).
 
-As published, each is scored against all references of its source, including itself. With itself excluded, it is scored
-against the others only, and left out of what is learnt from the references; references match each other less than
-outputs match them, so a ranker that learns from that may prefer outputs that match little.
+As published, each reference is scored against all references of its source, including itself. With `exclude_self` it is
+scored against the other references only, and features learnt from references do not learn from it; references match
+each other less than outputs match them, so a ranker trained in this way may prefer outputs that match little.
 """
 
 from __future__ import annotations

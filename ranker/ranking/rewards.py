@@ -31,7 +31,7 @@ def reward(
     """Return a reward function for trainers of language models, such as TRL's ``GRPOTrainer``.
 
     The function reads the keyword arguments ``completions``, ``sources`` and the references: lists with
-    one entry per completion. If a completion is a list of messages, the last one is scored.
+    one entry per completion. If a completion is a list of messages, the last message is scored.
 
     Parameters
     ----------
@@ -43,13 +43,13 @@ def reward(
         Language pair, as ``en-ja``, for the tokenizer and the checks.
     checks : bool, default True
         Give completions that are no translation (empty, a copy of the source or a part of it, in another language, a
-        refusal, repeated words) less than any translation: 0, or 10 below the score and 0 where it has no bounds.
+        refusal, repeated words) a low reward: 0, or for unbounded scores 10 below the lower of the score and 0.
 
     Returns
     -------
     function
-        Returns a list of float, higher is better: of a metric that is a fraction from 0 to 1, with 1 minus the score
-        for error rates; of a ranker its score without features that compare candidates, which has no bounds.
+        Returns a list of float, higher is better: for a metric that is a fraction, a number from 0 to 1 (1 minus the
+        score for error rates); for a ranker, its score without features that compare candidates, which is unbounded.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class _Reward:
             raise DataError(what, file="reward")
         dataset = from_texts([text or "" for text in texts], by_translation(references), sources, lp=self.lp)
         if scorer.feature_set.needs.references and not len(dataset.references):
-            what = f"no references: {scorer.name} requires a list of them in {self.references!r}"
+            what = f"no references: {scorer.name} requires a list of references in {self.references!r}"
             raise DataError(what, file="reward")
         scores = scorer.score(scorer.statistics(dataset))
         faulty = faults(dataset) != "" if self.checks else np.zeros(len(dataset), dtype=bool)

@@ -53,9 +53,9 @@ class Features(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : DataFrame, shape (n, any)
-            With the columns of `ranker.from_frame`; columns of ratings are not looked at.
+            With the columns of `ranker.from_frame`; columns of ratings are ignored.
         y : array-like, optional
-            Not looked at.
+            Ignored.
 
         Raises
         ------
@@ -79,7 +79,7 @@ class Features(TransformerMixin, BaseEstimator):
         Raises
         ------
         DataError
-            As `fit`.
+            As in `fit`.
         """
         check_is_fitted(self)
         dataset, candidates = _read(X)

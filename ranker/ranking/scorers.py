@@ -1,6 +1,6 @@
 """Scorers: one interface for metrics and trained rankers, used by comparisons, tuning and output.
 
-The functions of this module compute all else from the seven members of a `Scorer`.
+Everything else about scorers is computed by functions of this module, from the seven members of a `Scorer`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from ranker.version import VERSION
 
 
 class Scorer(ABC):
-    """A metric or ranker, which computes scores from additive statistics of candidates.
+    """A metric or ranker that computes scores from additive statistics of candidates.
 
     The scores of candidates are ``score(statistics)``, row by row; the score of a document, a system or a choice of
     hypotheses is ``score`` of the sum of the rows. `score` runs in several threads.
@@ -63,7 +63,7 @@ class Scorer(ABC):
 
     @abstractmethod
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Compute scores, shape (...), from statistics, shape (..., k)."""
+        """Compute scores from statistics, which are in the last axis."""
 
     @abstractmethod
     def signature(self, dataset: Dataset | None = None) -> str:
@@ -113,7 +113,7 @@ class MetricScorer(Scorer):
         return statistics[chosen]
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Compute the metric's scores, shape (...), from statistics, shape (..., k)."""
+        """Compute the metric's scores from its statistics, which are in the last axis."""
         return checked(self.metric, "score", self.metric.score(statistics), np.shape(statistics)[:-1])
 
     def signature(self, dataset: Dataset | None = None) -> str:
@@ -142,7 +142,7 @@ class RankerScorer(Scorer):
 
     ranker: Ranker
     whole: Ranker | None = None
-    """The ranker with the features that are left out for systems, if any are."""
+    """The complete ranker, if `ranker` lacks the features that cannot score systems; otherwise None."""
 
     @property
     def name(self) -> str:
@@ -286,7 +286,7 @@ def reference_scores(scorer: Scorer, dataset: Dataset, *, exclude_self: bool = F
 
 
 def score_details(scorer: Scorer, statistics: npt.ArrayLike) -> dict[str, FloatArray]:
-    """Return the components of scores, by name, each of shape (...), for statistics of shape (..., k)."""
+    """Return the components of scores, by name, from statistics, which are in the last axis."""
     return scorer.metric.details(statistics) if isinstance(scorer, MetricScorer) else {}
 
 
@@ -295,8 +295,8 @@ def certainty_of(
 ) -> dict[str, FloatArray | BoolArray]:
     """Return columns of confidence and likely ties for score margins between two candidates; empty if unknown.
 
-    ``confidence``: the probability that people who prefer one of the two prefer the better one; NaN where unknown.
-    ``likely_tie``: true if people would probably call them equal.
+    ``confidence``: the probability that people who prefer one of the two prefer the one with the higher score; NaN
+    where unknown. ``likely_tie``: True if people would probably call the two equal.
     """
     return scorer.ranker.certainty(dataset, source, margin) if isinstance(scorer, RankerScorer) else {}
 

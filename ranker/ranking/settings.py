@@ -20,7 +20,7 @@ STANDARD_UNREFERENCED, STANDARD_UNREFERENCED_ANY = "reference-free", "reference-
 FOLDS = 5
 """Folds of the final cross-validation of a training."""
 SOURCES_PER_FEATURE = 10
-"""With fewer sources than this for each feature, a training has too few to weight them against each other."""
+"""Minimum number of sources per feature; with fewer, features can hardly be weighted against each other."""
 GRADED = "graded"
 GIVEN, SEARCHED, ONE_SOURCE = "given", "cross-validation", "one source"
 
@@ -75,7 +75,7 @@ class Settings:
         """Read the settings from the JSON document of a model file."""
         if not isinstance(document, Mapping):
             raise TypeError
-        # models made before the choice learnt from references without themselves
+        # models from before this option existed scored references without themselves
         return record(cls, {"exclude_self": document.get("references_as_candidates", False), **document})
 
 

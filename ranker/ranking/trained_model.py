@@ -36,7 +36,7 @@ _SOURCES = "sources"
 class TrainedModel:
     """A trained model: a score is the sum of ``weights * (column - mean) / scale`` over the columns of its features.
 
-    The weights depend on what there is of a source; see `ranker.ranking.weight_sets`.
+    The weights depend on the references and candidates of a source; see `ranker.ranking.weight_sets`.
     """
 
     settings: Settings
@@ -58,15 +58,15 @@ class TrainedModel:
     """Content of the model file that it was read from, or of the model that it is a part of."""
 
     def changed(self, **fields: Any) -> TrainedModel:
-        """Return another model, in which `fields` have other values."""
+        """Return a new model like this one, with other values of `fields`."""
         return dataclasses.replace(self, **fields, stored=None)
 
     def part(self, **fields: Any) -> TrainedModel:
-        """Return a part or another form of this model, with the same digest, in which `fields` have other values."""
+        """Return this model with other values of `fields`, such as fewer features, but with the same digest."""
         return dataclasses.replace(self, **fields, stored=self.content)
 
     def standardised(self, columns: FloatArray) -> FloatArray:
-        """Standardise columns, shape (..., columns)."""
+        """Standardise feature columns (last axis) by the means and scales of the training data."""
         return np.asarray((columns - self.mean) / self.scale)
 
     def contributions(self, dataset: Dataset) -> FloatArray:
@@ -187,7 +187,7 @@ class TrainedModel:
             if not isinstance(document["features"], str):
                 raise TypeError
             columns = document["columns"]
-            # the list: feature sets may have other names now, or hold something else
+            # the listed extractors, because feature sets may have changed their names or members since
             features, settings = FeatureSet.parse(document["features"]), Settings.read(document["settings"])
             mean, scale = (np.array([column[key] for column in columns], dtype=np.float64) for key in ("mean", "scale"))
             names = tuple(column["name"] for column in columns)

@@ -5,7 +5,7 @@ adapted ranker minimise
 
     1/2 |w - o|^2 + C * sum over pairs of weight * loss,       o: weights of the base, of the same set
 
-so columns on which the judgements have no bearing keep their weights, and C = 0 keeps all weights. If chosen by
+so columns that the judgements say nothing about keep their weights, and C = 0 keeps all weights. If chosen by
 cross-validation, C stays 0 unless another value is better by two standard errors (`ranker.learning.svm.ranksvm`).
 """
 
@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     from ranker.learning.svm.fitting import FittedWeights
 
 FOLDS_TO_CHOOSE, FOLDS_TO_ADAPT = 5, 10
-"""Folds of the choice of C: more near a base, where the standard error of few folds too often allows a harmful move."""
+"""Folds to choose C; more to adapt a ranker, because with few folds harmful changes too often seem significant."""
 
 _LEAST = 1e-280
-"""Least standard deviation of a column that counts as varying."""
+"""Standard deviation from which a column counts as varying."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class TrainingTable:
     """Features of judged candidates and their judgements: graded scores or strict preferences."""
 
     dataset: Dataset
-    """The candidates that are learnt from, with the others as `Dataset.context`."""
+    """The candidates that are learnt from; all candidates are in its `Dataset.context`."""
     kind: str
     target: FloatArray | None
     """Graded scores, shape (candidates,); None for preferences."""
@@ -274,7 +274,7 @@ def learn_weights(
     C, chosen_by, gain, note = settings.C, SEARCHED if settings.C == AUTO else GIVEN, None, None
     if C == AUTO and len(table.blocks) < 2:
         C, chosen_by = (0.0 if base else 1.0 / table.pair_weight), ONE_SOURCE
-        consequence = f"so the weights of {base} are kept" if base else "which is 1 / pairs"
+        consequence = f"so the weights of {base} are kept" if base else "so C is 1 / number of pairs"
         note = f"judgements of a single source: C cannot be chosen by cross-validation, {consequence}"
 
     def learn(place: int, C: float | Literal["auto"]) -> FittedWeights:
@@ -294,7 +294,7 @@ def learn_weights(
         note = (
             "all weights are 0: no feature orders the judged candidates as people do, so the model ties all candidates"
         )
-    # to as many digits as are the same on all processors
+    # rounded to the digits that are the same on all processors
     objective, gap = rounded([fitted.objective, fitted.duality_gap], fitted.objective or 1.0).tolist()
     training = Training(
         data=table.dataset.name,

@@ -17,9 +17,9 @@ from ranker.ranking.feature_set import FeatureSet
 from ranker.text.target_languages import in_english
 
 NONE = -1
-"""Number of the set of a source that no weight set can rank."""
+"""Index in place of a weight set's, for sources that no weight set can rank."""
 LARGEST = 1e100
-"""Weights in a model file are no larger, as their scores could overflow."""
+"""Largest absolute weight, mean or scale allowed in a model file; with larger numbers scores could overflow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ def available_inputs(dataset: Dataset) -> AvailableInputs:
     candidates = np.bincount(dataset.candidate_source[voting], minlength=len(dataset.sources))
     candidates = np.maximum(candidates, np.diff(dataset.candidate_offsets) > 0)
     if not len(dataset):
-        # sources to which the candidates come later
+        # the candidates are added later, so every source counts as having enough
         candidates = np.full(len(dataset.sources), np.iinfo(np.int64).max)
     has_reference = np.diff(dataset.reference_offsets) > 0
     return AvailableInputs(has_reference, candidates.astype(np.int64), in_english(dataset), len(dataset.references))
@@ -83,7 +83,7 @@ def usable_sets(extractors: Sequence[Extractor], *, by_language: bool = False) -
     apart = [not each.other_candidates for each in needs]
     sets = np.unique(np.concatenate([*cases, *(case & apart for case in cases)]), axis=0)
     sets = sets[sets.any(axis=1)]
-    # the place of the first extractor that is missing decides between sets of one size
+    # sets of the same size are sorted by the index of the first missing extractor
     return sets[np.lexsort((*(~sets).T[::-1], -sets.sum(axis=1)))]
 
 
@@ -103,7 +103,7 @@ class WeightSets:
         return cls(features.extractors, used, np.zeros((len(used), len(features.columns))), by_language)
 
     def learn(self, learn: Callable[[int], FloatArray]) -> WeightSets:
-        """Return these sets with new weights, which `learn` returns when it is called with the index of a set."""
+        """Return these sets with the weights that `learn` returns for the index of each set."""
         weights = np.zeros(self.weights.shape)
         for place, columns in enumerate(self.columns):
             weights[place, columns] = learn(place)
@@ -227,8 +227,8 @@ class WeightSets:
     def read(cls, features: FeatureSet, sets: Sequence[Mapping[str, Any]], *, by_language: bool) -> WeightSets:
         """Read the sets from the JSON document of a model file, the largest first.
 
-        Each has ``without``, the notations of the extractors it does not use, none in the first, and ``weights``, a
-        number for each column, 0 for those of unused extractors.
+        Each has ``without``, the notations of the extractors that it does not use (empty for the first set), and
+        ``weights``, a number for each column, 0 for columns of unused extractors.
         """
         names = [str(extractor) for extractor in features.extractors]
         used = np.array([[name not in entry["without"] for name in names] for entry in sets])

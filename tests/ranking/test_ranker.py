@@ -169,7 +169,7 @@ def test_one_source_leaves_nothing_to_choose_C_by():
     assert pytest.approx(1 / 3) == ranker.training.C
     assert ranker.training.chosen_by == "one source"
     assert ranker.training_notes == (
-        "judgements of a single source: C cannot be chosen by cross-validation, which is 1 / pairs",
+        "judgements of a single source: C cannot be chosen by cross-validation, so C is 1 / number of pairs",
     )
 
 

@@ -240,5 +240,5 @@ def test_given_scores_on_another_scale_than_in_training_are_noted(data: Dataset)
         note = ranker.with_files({"comet": f"scaled{median}.tsv"}).note(data)
         assert note == (
             f"given[name=comet]: the median is {median} here, but 0.439 on average in training (standard deviation "
-            "0.31); expected the same scale"
+            "0.31); check that the scores have the same scale"
         )
