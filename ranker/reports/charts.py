@@ -60,7 +60,7 @@ def agreements(judged: Sequence[tuple[Dataset, Agreement]]) -> list[Plot]:
 
 
 def _headlines(judged: Sequence[tuple[Dataset, Agreement]]) -> Plot:
-    # three data sets can be told apart; more are in the bars by data set
+    # only three data sets can be told apart in one plot; the bars by data set show all
     sets = judged[:3]
     values_of_sets = [statistics(agreement, agreement.headline[1]) for _, agreement in sets]
     names = list(dict.fromkeys(name for values in values_of_sets for name in values))
@@ -79,7 +79,7 @@ def _headlines(judged: Sequence[tuple[Dataset, Agreement]]) -> Plot:
 
 
 def _language_pairs(dataset: Dataset, agreement: Agreement, place: int) -> Plot:
-    # into English alone, both means are the same
+    # if all language pairs are into English, both means are the same
     has_other_targets = any(not scope.lp.endswith("-en") for scope in agreement.language_pairs)
     shown = [
         (name, headline(agreement, scope))
@@ -112,7 +112,7 @@ def reliability(dataset: Dataset, found: Reliability, place: int) -> Plot:
         axes.plot([0.5, 1], [0.5, 1], color=MUTED, linewidth=1, linestyle="--")
         axes.plot(found.predicted, found.observed, "o-", color=SERIES[0], markersize=5)
         axes.set_xlabel("predicted probability that people prefer the higher score")
-        axes.set_ylabel("proportion who did")
+        axes.set_ylabel("proportion of people who did")
         axes.set_xlim(0.48, 1.0)
         axes.grid()
         axes.set_axisbelow(True)

@@ -19,7 +19,7 @@ def comparison_report(comparison: Comparison) -> tuple[str, dict[str, Plot]]:
     require()
     main = comparison.main_scope
     names = dict.fromkeys(scope.data for scope in comparison.scopes if scope.data)
-    # of the figures shown by default there are plots, of the others tables
+    # statistics shown by default get plots, other statistics get tables
     shown = [statistic for statistic in comparison.statistics if statistic.shown] or list(comparison.statistics)
     drawn = [
         statistic

@@ -28,7 +28,7 @@ VARIABLES = {
 }
 """Custom properties of the page's style sheet for the colours of a plot."""
 WIDTH = 5.0
-"""Inches; at 72 units an inch about as wide as the screen of a phone."""
+"""Width of plots in inches, at 72 units per inch about that of a phone's screen."""
 _STYLE = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
@@ -42,7 +42,7 @@ _STYLE = {
     "text.parse_math": False,
     "xtick.color": MUTED,
     "xtick.labelcolor": INK,
-    # fonts of pages are taller than that of plots
+    # room for the fonts of pages, which are taller than the font of plots
     "xtick.major.pad": 6.0,
     "ytick.color": MUTED,
     "ytick.labelcolor": INK,

@@ -149,7 +149,7 @@ def differences(dataset: Dataset, first: int, second: int) -> tuple[tuple[TextRu
     batch = readable_batch(dataset, lowercase=False)
     rows = [int(batch.candidate[row]) for row in (first, second)]
     texts = [dataset.candidates["text"].iloc[row] for row in (first, second)]
-    # a start of a long text has no more words than characters
+    # the visible part of a long text has no more words than characters
     words = [batch.segments.words(row)[: len(start_of(text))] for row, text in zip(rows, texts, strict=True)]
     common = _common([word.lower() for word in words[0]], [word.lower() for word in words[1]])
     kinds: list[list[tuple[Mark, bool]]] = [[("" if same else "only", False) for same in side] for side in common]

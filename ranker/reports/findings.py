@@ -264,7 +264,7 @@ def _examples(
         chosen = choose(rho, ordered, count, seed)
     else:
         chosen = choose_unjudged(np.concatenate([findings.spread for findings in measured]), count, seed)
-    # sources without a candidate are not among the sources shown
+    # sources without a candidate are not shown
     in_a_row = {}
     start = 0
     everywhere = np.concatenate([*chosen.values()])

@@ -68,7 +68,7 @@ def write_page(title: str, lead: Markup, sections: Sequence[Section]) -> tuple[s
     parts = {name: _source(environment, name) for name in ("style.css", "report.js")}
     page = environment.get_template("page.html").render(
         title=title,
-        # no element can isolate a direction there
+        # a browser tab's title has no elements that could isolate the direction of writing
         tab_title=printable(visible(title)),
         lead=lead,
         sections=sections,

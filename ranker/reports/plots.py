@@ -36,9 +36,9 @@ def rows_plot(
     breaks: Sequence[int] = (),
 ) -> Plot:
     """Draw estimates with their intervals, one per row, each below its label."""
-    # names that are too long for one row stand below each other
+    # names that are too long for one row of the legend get a row each
     legend_rows = 1 if sum(len(entry.name) + 4 for entry in series) <= _LEGEND else len(series)
-    # in units of a line of text
+    # distance of rows, in lines of text
     pitch = 1.25 + 0.62 * len(series)
 
     def paint(axes: Any) -> None:

@@ -145,10 +145,10 @@ def packed(
 ) -> str:
     """Pack all sources for the page: JSON, compressed with gzip, in base64.
 
-    The JSON is an object of ``parts`` (their names), ``title`` (of the table of parts), ``signed`` (true if scores and
-    parts are shown with their sign) and ``sources``: lists of key, data set and language pair, segment, text,
-    references, rho and outputs; an output is a list of systems, text, rank, score, ranks and scores by people, and
-    parts. Numbers that are not finite are null.
+    The JSON is an object of ``parts`` (names of the parts of a score), ``title`` (of the table of parts), ``signed``
+    (true if scores and parts are shown with their sign) and ``sources``: lists of key, data set and language pair,
+    segment, text, references, rho and outputs; an output is a list of systems, text, rank, score, ranks and scores by
+    people, and parts. Numbers that are not finite are null.
     """
     rows = [
         [

@@ -49,7 +49,7 @@ class SystemsFindings:
         judged = not np.isnan(human).all()
         first, sign = scores[:, 0], sign_of(next(iter(scorers.values())))
         rho = source_spearman(dataset, sign * first, human) if judged else np.full(len(dataset.sources), np.nan)
-        # one metric is the score itself
+        # the only metric is the score itself, so there are no parts to show
         parts = scores if len(scorers) > 1 else scores[:, :0]
         (keys,) = source_keys([dataset])
         return cls(
@@ -136,7 +136,7 @@ def _scores(comparison: SystemComparison, number: int, scale: float, digits: int
 def _against_people(result: SystemsResult, comparison: SystemComparison, number: int, scale: float, axis: str) -> Plot:
     """Draw the scores of judged systems against their human scores."""
     people = result.people(comparison.lp)
-    # the numbers of the plot of significant differences, where names would cover each other
+    # labels are the numbers in the plot of significant differences, because names would cover each other
     points = {
         str(place): (scale * each.score.value, people[each.system].score)
         for place, each in enumerate(comparison.systems, 1)
