@@ -1,4 +1,4 @@
-"""``ranker agreement``."""
+"""``ranker agreement``: agreement between human judges, and the systems as people rank them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def command(
     corpora: Corpora,
     kind: KindOption = "auto",
     spans: Annotated[
-        bool, Option("--spans", help="Agreement on marked errors (the default if nothing else was judged).")
+        bool,
+        Option("--spans", help="Measure agreement on marked errors (the default if there are no other judgements)."),
     ] = False,
     pairs: Annotated[bool, Option("--pairs", help="Print one row per pair of judges instead.")] = False,
     systems: Annotated[
@@ -36,11 +37,11 @@ def command(
     Results are computed per language pair.
 
     Consistency is the proportion of candidate pairs on which two (or three) judges agree; kappa, pi and alpha correct
-    for chance. Means over pairs of judges are weighted by the items that both judged. --systems ranks the systems by
-    human judgements, with rank ranges and clusters whose ranges do not overlap.
+    for chance. Means over pairs of judges are weighted by the number of items that both judged. --systems ranks the
+    systems by human judgements, with rank ranges and clusters whose ranges do not overlap.
 
     --spans compares marked errors in equal outputs: F1 and alpha of marked characters, kappa of the severities of
-    spans that overlap. Raters who seem not to have read are named, and counted all the same.
+    spans that overlap. Raters who seem careless are named; their ratings are counted.
 
     Example: ranker agreement --data sample --kind fluency
     """
@@ -63,7 +64,8 @@ def command(
             kind = resolve_kind(dataset, kind)
             agreements = judges_agreement(dataset, kind, resamples=resamples)
             if any("cohen" not in agreement.figures for agreement in agreements):
-                notes.append("the judges gave too many different values for kappa and alpha: orders alone are compared")
+                what = "the judges gave too many different values for kappa and alpha"
+                notes.append(f"{what}: only their orders of candidates are compared")
         notes += careless_raters(dataset)
     signed_data = f"{dataset.name}#{dataset.fingerprint[:8]}"
     signature = make_signature(f"agreement on {kind}", {"data": signed_data, "resamples": resamples, "seed": 0})

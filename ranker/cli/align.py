@@ -21,7 +21,7 @@ app = Commands("Align the words of source and target sentences.")
 
 
 Tokens = Literal["13a", "none"]
-"""Tokenizers."""
+"""Tokenizers of an aligner."""
 
 
 AlignInput = Annotated[
@@ -44,8 +44,7 @@ def train_command(
     """Learn a bilingual word aligner from sources and their translations.
 
     The aligner is IBM model 1 followed by an HMM, in both directions, trained to agree. The log-likelihood before each
-    iteration is printed; it may decrease. Text in a language written without spaces must be
-    segmented into words first.
+    iteration is printed; it may decrease. Text in a language written without spaces must be segmented into words first.
 
     Example: ranker align train -s source.de -t reference.en -o de-en.align
     """
@@ -91,7 +90,7 @@ def apply_command(
         str | None, Option(help="With --data: align the candidates of one system only.", metavar="NAME")
     ] = None,
     reference: Annotated[
-        int | None, Option(help="With --data: align the first reference, the second, ...", min=1, metavar="NUMBER")
+        int | None, Option(help="With --data: align the reference with this number, from 1.", min=1, metavar="NUMBER")
     ] = None,
     target: TargetOption = None,
 ) -> None:

@@ -1,4 +1,4 @@
-"""``ranker check``."""
+"""``ranker check``: checks of outputs that need no metric."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ _SHOWN = 74
 
 def command(
     inputs: Annotated[Input, OmitFields(["given"])],
-    examples: Annotated[int, Option(help="Examples per check.", min=0)] = 1,
-    spans: Annotated[bool, Option("--spans", help="Add the places of faults, in characters of the output.")] = False,
+    examples: Annotated[int, Option(help="Number of examples per check.", min=0)] = 1,
+    spans: Annotated[
+        bool, Option("--spans", help="Add the position of each fault in the output, in characters.")
+    ] = False,
     form: OutputForm = "table",
 ) -> None:
-    """Check outputs for errors that need no metric: lost numbers, another language, preambles.
+    """Check outputs for errors that can be found without a metric: lost numbers, another language, preambles.
 
     Each output is compared with its source: empty, copy (the source untranslated), language (another than the target
     language), preamble ("Here is the translation:"), repetition, truncation, and numbers, dates, units, urls, markup
-    and placeholders that differ from those of the source. Where there are references, an output fails only if no
-    reference has the same. Shown are numbers of outputs per system; json, jsonl and csv have every output that fails,
-    with --spans in a row for each place, with the columns of marked errors.
+    and placeholders that differ from those of the source. An output does not fail a check if a reference differs from
+    the source in the same way. The table has numbers of failing outputs per system; json, jsonl and csv list every
+    failing output, or with --spans every fault with its position, in the columns of marked errors.
 
     Example: ranker check sample --lp zh-en
     """

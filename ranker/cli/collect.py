@@ -60,7 +60,7 @@ def new_command(
     ] = 2.0,
     title: Annotated[str | None, Option(help="Title of the web pages (default: the file name).")] = None,
     show_gold: Annotated[
-        bool, Option("--show-gold", help="Show judges the known answer to a control item from --gold after theirs.")
+        bool, Option("--show-gold", help="After judges answer a control item from --gold, show them the known answer.")
     ] = False,
     categories: Annotated[
         str | None,
@@ -80,16 +80,16 @@ def new_command(
     prefill: Annotated[
         str | None,
         Option(
-            help="Errors that are marked at first, with --kind esa or mqm: those of a rater in the data, of the "
-            "included ranker (metric), or of a corpus or file.",
+            help="With --kind esa or mqm, errors that are already marked when judges see an item: by a rater in the "
+            "data, by the included ranker (metric), or in a corpus or file.",
             metavar="RATER|metric|NAME|PATH",
         ),
     ] = None,
     url: Annotated[
         str | None,
         Option(
-            help="Public address of the server, used in the judges' links (default: where ranker collect serve listens "
-            "without options).",
+            help="Public address of the server, used in the judges' links (default: the address of ranker collect "
+            "serve without options).",
         ),
     ] = None,
     days: DaysOption = 90.0,
@@ -146,7 +146,7 @@ def new_command(
         print_note(f"{counted(created.passed_over, 'source')} skipped for having fewer than two different outputs")
     if created.unmarked:
         found = f"{counted(created.unmarked, 'gold item')} not marked by {settings.prefill}"
-        print_note(f"{found}: judges may tell them from others")
+        print_note(f"{found}: judges may recognise gold items by this")
     rows = [{"who": code, "link": link} for code, link in created.links.items()]
     made = f"{counted(created.items, 'item')} to judge"
     if overlap is None and settings.judges_per_item < len(codes):
@@ -175,7 +175,7 @@ def serve_command(
     port: Annotated[
         int | None,
         Option(
-            help="Port to listen on; 0 takes any that is free (default: that of the campaign's --url if it is on this "
+            help="Port to listen on; 0 for any free port (default: the port of the campaign's --url if it is on this "
             "computer, or 8765).",
             min=0,
             max=65535,
@@ -184,16 +184,16 @@ def serve_command(
     allow_host: Annotated[
         list[str] | None,
         Option(
-            help="Further name under which browsers reach the server, besides localhost, --host and the host of the "
-            "campaign's --url; repeatable.",
+            help="Another host name by which browsers reach the server, besides localhost, --host and the host of the "
+            "campaign's --url; may be repeated.",
             metavar="NAME",
         ),
     ] = None,
 ) -> None:
     """Serve a campaign to its judges until interrupted.
 
-    The server accepts connections from this computer only, unless --host is given. To admit others, run it behind a TLS
-    proxy: otherwise links and answers are sent unencrypted. See docs/collect.md for an example.
+    The server accepts connections from this computer only, unless --host is given. To admit other computers, run it
+    behind a TLS proxy: otherwise links and answers are sent unencrypted. See docs/collect.md for an example.
 
     Example: ranker collect serve demo.campaign
     """
@@ -211,14 +211,14 @@ def serve_command(
     if host not in _LOCAL:
         print_note(
             f"{host} is reachable from other computers, and links and answers are not encrypted: use a TLS proxy; "
-            "names by which they call this computer are given with --allow-host"
+            "with --allow-host, give the host names that they use for this computer"
         )
 
     def ready(addresses: list[str]) -> None:
         links = f"; personal links lead to {settings.url}" if settings.url else ""
         if not settings.url and addresses[0] != DEFAULT_ADDRESS:
             links = f"; personal links now begin with {addresses[0]}"
-            links += f": replace {DEFAULT_ADDRESS} in those that ranker collect new printed"
+            links += f": replace {DEFAULT_ADDRESS} in the links that ranker collect new printed"
         say_progress(f"ranker: serving {campaign} at {' and '.join(addresses)}{links}; stop with Ctrl-C")
 
     serve(campaign, host, port, allow_host or [], ready)
@@ -271,14 +271,14 @@ def export_command(
         ),
     ],
     min_checks: Annotated[
-        float | None, Option(help="Exclude judges who got fewer of their checks right.", min=0, max=1)
+        float | None, Option(help="Exclude judges with a lower share of correct checks.", min=0, max=1)
     ] = None,
     min_self: Annotated[float | None, Option(help="Exclude judges with lower self-agreement.", min=0, max=1)] = None,
     min_kappa: Annotated[
-        float | None, Option(help="Exclude judges with a lower kappa against the others.", min=-1, max=1)
+        float | None, Option(help="Exclude judges with a lower kappa against other judges.", min=-1, max=1)
     ] = None,
     max_fast: Annotated[
-        float | None, Option(help="Exclude judges with a higher share of too fast judgements.", min=0, max=1)
+        float | None, Option(help="Exclude judges with a higher share of judgements that are too fast.", min=0, max=1)
     ] = None,
     form: OutputForm = "table",
 ) -> None:
@@ -331,7 +331,7 @@ def export_command(
 @app.command("link")
 def link_command(
     campaign: CampaignArgument,
-    code: Annotated[str, Argument(help="Code of a judge, or owner.", metavar="CODE")],
+    code: Annotated[str, Argument(help="Code of a judge, or the word owner.", metavar="CODE")],
     close: Annotated[bool, Option("--close", help="Revoke the judge's link instead.")] = False,
     days: DaysOption = 90.0,
 ) -> None:

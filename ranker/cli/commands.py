@@ -33,7 +33,7 @@ _FORM, _JSON, _OUTPUT = "form", "as_json", "output"
 _DATA, _DATA_ARGUMENT, _WEIGHTS = "data", "named_data", "severity_weights"
 _BY_SUFFIX = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
 _OTHER_SUFFIXES = (".gz", ".htm", ".html", ".ods", ".parquet", ".pdf", ".tsv", ".xls", ".xlsx", ".xml", ".yaml", ".yml")
-"""Extensions of formats that no result is written in, and that a table for people is not."""
+"""Extensions of formats in which no result can be written; a table for people may not have them either."""
 
 OutputOption = Annotated[
     Path | None,
@@ -45,7 +45,7 @@ OutputOption = Annotated[
     ),
 ]
 _PROGRAM = "Program"
-"""Heading of the options that all commands have, which the help of ``ranker`` lists."""
+"""Heading of the options that all commands have; the help of ``ranker`` lists them."""
 _JsonOption = Annotated[bool, Option("--json", help="Same as --format json.", rich_help_panel=_PROGRAM)]
 _DataArgument = Annotated[list[str] | None, Argument(help="Same as --data.", metavar="DATA", show_default=False)]
 
@@ -130,7 +130,7 @@ class Commands(typer.Typer):
             rich_markup_mode=None,
             pretty_exceptions_enable=False,
             context_settings={"help_option_names": ["-h", "--help"]},
-            # a group with one command is a group too
+            # without a callback, typer would turn a group with one command into that command
             callback=lambda: None,
         )
 
@@ -166,7 +166,7 @@ def _with_options(function: Callable[..., int | None], mode: int, *, result: boo
             records[name] = record, _fields(record, {*itertools.chain(*without), *([] if judged else [_WEIGHTS])})
             parameters |= records[name][1]
         else:
-            # with keywords alone their order is free
+            # keyword-only parameters may have any order
             parameters[name] = parameter.replace(kind=parameter.KEYWORD_ONLY)
     arguments = {name for name, parameter in parameters.items() if isinstance(_info(parameter), ArgumentInfo)}
     has_data = _DATA in parameters and _DATA not in arguments
@@ -180,7 +180,7 @@ def _with_options(function: Callable[..., int | None], mode: int, *, result: boo
             parameters[_JSON] = _option(_JSON, _JsonOption, False)
         if writes:
             parameters[_OUTPUT] = _option(_OUTPUT, OutputOption, None)
-    # an option of the command's own may write something else than the result
+    # a command may have its own option --output, for something other than the result
     names_result = _OUTPUT in parameters and parameters[_OUTPUT].annotation == OutputOption
     common = {name: _option(name, annotation, None) for name, annotation in _COMMON.items()}
     parameters |= common

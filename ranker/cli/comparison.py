@@ -76,7 +76,8 @@ def _with_published(dataset: Dataset, paths: list[str], reference: str) -> tuple
         raise OptionError(f"{what} metric-scores")
     kept, scores, incomplete = published_scores(paths[0], dataset, reference)
     if incomplete:
-        print_note(f"{dataset.name}: left out, without scores of some judged candidates: {', '.join(incomplete)}")
+        what = "metrics left out, because they have no scores of some judged candidates"
+        print_note(f"{dataset.name}: {what}: {', '.join(incomplete)}")
     others = ~only_references(kept)
     return kept.select_candidates(others), {name: values[others] for name, values in scores.items()}
 

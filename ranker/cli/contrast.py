@@ -1,4 +1,4 @@
-"""``ranker contrast``."""
+"""``ranker contrast``: what each of two systems gets right and the other wrong."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def command(
     words: Annotated[
         list[str] | None,
         Argument(
-            help="Corpus by name, or a file, and the two systems; the systems alone with -s, -r and -t, and none where "
-            "there are only two.",
+            help="Corpus name or file, and two systems; with -s, -r and -t only the systems. Systems may be left out "
+            "if there are only two.",
             metavar="[DATA] [SYSTEM SYSTEM]",
             show_default=False,
         ),
@@ -52,7 +52,7 @@ def command(
         Path | None, Option(help="Text for word frequencies, one sentence per line (default: the references).")
     ] = None,
     parser: Annotated[
-        str, Option(help="Parser that assigns parts of speech, as for ds, or none.", metavar="NAME|DIR")
+        str, Option(help="Parser for parts of speech, as for the feature ds; or none.", metavar="NAME|DIR")
     ] = "shipped",
     tokenizer: Annotated[str, Option(help="Tokenizer, as for bleu.", metavar="NAME")] = "auto",
     lowercase: Annotated[bool, Option("--lowercase", help="Ignore case.")] = False,

@@ -61,7 +61,7 @@ def show(
     name: Annotated[str, Argument(help="Name of a corpus, or a file.", metavar="CORPUS")],
     form: DocumentFormat = "table",
 ) -> None:
-    """Describe a corpus: contents, licence and how to get it; of a file, its contents and marked errors.
+    """Describe a corpus (contents, licence and how to get it) or a file (contents and marked errors).
 
     Example: ranker data show acl05
     """
@@ -145,7 +145,9 @@ def get(
         ),
     ] = False,
     again: Annotated[bool, Option("--again", help="Download the corpus even if it is already present.")] = False,
-    sources: Annotated[bool, Option("--sources", help="Only the sources and references, as text files.")] = False,
+    sources: Annotated[
+        bool, Option("--sources", help="Download only the sources and references, as text files.")
+    ] = False,
     lp: Annotated[list[str] | None, Option(help="Language pairs for --sources (default: all).", metavar="LP")] = None,
     max_gb: Annotated[float, Option(help="Maximum size of a file, in GB.", min=0.0, max=1e6)] = 4.0,
     form: OutputForm = "table",
@@ -183,8 +185,8 @@ def check(data: NameOrPath, form: OutputForm = "table") -> None:
 
     Empty candidates and references, and sources that differ only by white space or a blank reference, are counted.
 
-    Shards are read one at a time and compared with their manifest: digests, rows, and that no source is in two shards.
-    Notes are about each shard by itself.
+    Shards are read one at a time. Their digests and numbers of rows must be those of the manifest, and no source may be
+    in two shards. Each note is about a single shard.
 
     Example: ranker data check candidates.json
     """
@@ -266,7 +268,7 @@ def shard(
     """Split a corpus into shards, for data larger than memory.
 
     JSONL and Parquet files are read as a stream. No source is split, and the order stays the same; a source with more
-    candidates than --rows is a shard of its own. The directory can be given to --data.
+    candidates than --rows gets a shard of its own. The directory can be given to --data.
 
     Example: ranker data shard sample --out shards --rows 300
     """
@@ -319,7 +321,10 @@ def convert(
     systems: SystemsOption = None,
     judgements: Annotated[
         Path | None,
-        Option(help="Preference pairs, WMT relative rankings, or JSONL of the same outputs with marked errors to add."),
+        Option(
+            help="Judgements to add: preference pairs, WMT relative rankings, or JSONL of the same outputs with marked "
+            "errors."
+        ),
     ] = None,
     severity_weights: SeverityWeightsOption = None,
     to: Annotated[
@@ -329,9 +334,8 @@ def convert(
 ) -> None:
     """Write a corpus in another format.
 
-    Preferences are written to a separate file of pairs. --to writes marked errors, with the scores of those who marked
-    them, as tables of Google's MQM viewer (.tsv), error span annotations of WMT (.jsonl), or JSON of Pearmut or Label
-    Studio.
+    Preferences are written to a separate file of pairs. --to writes marked errors, with scores by the same raters, as
+    tables of Google's MQM viewer (.tsv), error span annotations of WMT (.jsonl), or JSON of Pearmut or Label Studio.
 
     Example: ranker data convert sample sample.csv
     """

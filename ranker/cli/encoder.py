@@ -1,4 +1,4 @@
-"""``ranker encoder``: the sentence encoders behind the extractor ``semantic``."""
+"""``ranker encoder``: training of sentence encoders for the extractor ``semantic``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def train(
         list[str] | None,
         typer.Option(
             "--stop-by",
-            help="Corpus that is not learnt from: training ends when agreement with it no longer grows.",
+            help="Corpus not used for training: training ends when the agreement with its judgements stops growing.",
             metavar="NAME|PATH",
         ),
     ] = None,
@@ -41,12 +41,12 @@ def train(
     layer: Annotated[int, typer.Option("--layer", help="Layer whose vectors are matched.", min=1)] = 5,
     epochs: Annotated[int, typer.Option("--epochs", help="Number of times that each source is seen.", min=1)] = 1,
     sources: Annotated[
-        int, typer.Option("--sources", help="Number of sources that are drawn to learn from (0: all).", min=0)
+        int, typer.Option("--sources", help="Number of randomly chosen sources to learn from (0: all).", min=0)
     ] = 0,
     rate: Annotated[float, typer.Option("--rate", help="Highest learning rate.", min=1e-9, max=1.0)] = 5e-5,
     precision: Annotated[
         Literal["float32", "bfloat16"],
-        typer.Option("--precision", help="Arithmetic; bfloat16 is faster where the processor or GPU has it."),
+        typer.Option("--precision", help="Number format; bfloat16 is faster if the processor or GPU has it."),
     ] = "float32",
     balanced: Annotated[
         bool,
@@ -65,17 +65,18 @@ def train(
     ] = False,
     keep: Annotated[
         float,
-        typer.Option("--keep", help="Share of the weights before training in the mean that is written.", min=0, max=1),
+        typer.Option(
+            "--keep", help="Share of the original weights in the mean with the trained weights.", min=0, max=1
+        ),
     ] = 0.0,
     seed: SeedOption = 0,
     form: OutputForm = "table",
 ) -> None:
     """Train a sentence encoder on human judgements.
 
-    Of two candidates that people ordered, the better one gets the higher score. Use the encoder as
-    semantic[encoder=DIR]. Starts from an encoder that has learnt
-    from other text, and needs mt-ranker[semantic-train]. An interrupted run goes on from its last checkpoint if the
-    same command is given again. A GPU is used if there is one.
+    The encoder learns to give the better of two candidates the higher score. Use it as semantic[encoder=DIR]. Training
+    starts from a pre-trained encoder, and needs mt-ranker[semantic-train]. An interrupted run goes on from its last
+    checkpoint if the same command is given again. A GPU is used if there is one.
 
     Example: ranker encoder train --data wmt14 --lp "*-en" --output my-encoder
     """

@@ -1,4 +1,4 @@
-"""``ranker evaluate``."""
+"""``ranker evaluate``: agreement of metrics and rankers with human judgements."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def command(
     published: Annotated[
         str | None,
         Option(
-            help="Compare with the metrics whose scores are in the directory of mt-metrics-eval, computed with this "
-            "reference or none; other metrics use it too.",
+            help="Also compare the metrics whose scores are in the data (a directory of mt-metrics-eval), if computed "
+            "with this reference or none; all other metrics use this reference too.",
             metavar="REFERENCE",
         ),
     ] = None,
@@ -85,15 +85,16 @@ def command(
 ) -> None:
     """Evaluate metrics and rankers against human judgements, and compare them.
 
-    Of one, Spearman's rho is computed per source over its judged candidates, tau over strict preferences (the wmt14
-    variant in tables; all variants, tau-b and tau-c in JSON). Both are computed per language pair and averaged.
+    For a single metric or ranker, Spearman's rho is computed per source over its judged candidates, tau over strict
+    preferences (the wmt14 variant in tables; all variants, tau-b and tau-c in JSON). Both are computed per language
+    pair and averaged.
 
-    Several are compared, for segments, documents and systems; so is one with an option for comparisons, such as --level
-    system. Each value is followed by its 95% confidence interval and its significance cluster: a metric starts a new
-    cluster if it is significantly worse than a metric of the cluster above. JSON output contains all values, p-values
-    and win matrices. --level segment scores only judged candidates, which is faster.
+    Several metrics and rankers are compared by segments, documents and systems, and so is a single one with an option
+    for comparisons, such as --level system. Each value is followed by its 95% confidence interval and its significance
+    cluster: a metric starts a new cluster if it is significantly worse than a metric of the cluster above. JSON output
+    contains all values, p-values and win matrices. --level segment scores only judged candidates, which is faster.
 
-    A directory of mt-metrics-eval may have the scores of other metrics: --published refA compares with them too.
+    A directory of mt-metrics-eval may have the scores of other metrics: --published refA compares these metrics too.
 
     Shards (ranker data shard) are scored one at a time; the scores of judged candidates are kept in --out, if given.
 

@@ -100,7 +100,7 @@ def birch11(
     instead, the output with the higher score is preferred.
 
     Word aligners are trained on the sources and references of each corpus, unless --aligner is given. In scripts
-    without spaces, characters are words.
+    without spaces, characters count as words.
 
     Without --test, consistency is measured on the training corpus. --mert uses half of the documents of a test corpus
     for tuning.
@@ -121,7 +121,9 @@ def stanojevic14(
     alignment: Annotated[
         Literal["isozaki", "ribes", "meteor"], Option(help="Word alignment: exact matches by context, or METEOR's.")
     ] = "isozaki",
-    sweeps: Annotated[bool, Option("--sweeps/--no-sweeps", help="Vary alpha, beta and gamma.")] = True,
+    sweeps: Annotated[
+        bool, Option("--sweeps/--no-sweeps", help="Also vary the parameters alpha, beta and gamma.")
+    ] = True,
     form: Form = "table",
 ) -> int:
     """Stanojević and Sima'an (2014): permutation metrics.
@@ -167,8 +169,8 @@ def cer10(
         Option(
             "--metric",
             "-m",
-            help="Metric to tune to and score with: its name in the paper, such as BLEU:4, any metric, or a model: the "
-            "name of an included one or a file (default: all metrics of the paper).",
+            help="Metric to tune to and score with: its name in the paper, such as BLEU:4, or any metric, included "
+            "model or model file (default: all metrics of the paper).",
             metavar="METRIC|MODEL",
         ),
     ] = None,
@@ -186,7 +188,7 @@ def cer10(
     Tunes to each metric, scores with each metric, and compares by human preferences.
 
     The choice among the outputs of a corpus with several systems is tuned: half of the documents are for tuning, half
-    for testing. Characters are words for LR-HB4 and LR-KB4 in scripts without spaces.
+    for testing. In scripts without spaces, characters count as words for LR-HB4 and LR-KB4.
 
     Example: ranker experiment cer10 --data sample --runs 1 --restarts 1 -m BLEU:4 -m TER
     """
@@ -233,7 +235,7 @@ def _emit(plan: Plan, form: Form) -> int:
             tables.append(outcome)
             _print_table(outcome, form)
     _print_end(Experiment(plan.name, tuple(tables), plan.signature, tuple(failures)), form)
-    # a fault of the program is shown as such, after everything that could be made
+    # faults of the program are shown with their traceback, after all tables that could be computed
     for failure in failures:
         if not isinstance(failure.error, RankerError | OSError | MemoryError):
             traceback.print_exception(failure.error)
@@ -244,7 +246,7 @@ def _print_table(table: Table, form: Form) -> None:
     if form == "markdown":
         print_text(table.markdown())
     elif form == "table":
-        # numbers with a mark are shown in a form of their own
+        # numbers with a mark, such as significance, have a text of their own
         rows = [{key: getattr(value, "text", value) for key, value in row.items()} for row in table.rows]
         print_table(rows, table.title)
         say(*([table.note] if table.note else []), "")

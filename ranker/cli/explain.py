@@ -1,4 +1,4 @@
-"""``ranker explain``."""
+"""``ranker explain``: what a ranker's scores consist of."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def command(
         ),
     ] = None,
     spans: Annotated[
-        bool, Option("--spans", help="Mark the words that cost most, with places, severity and cost.")
+        bool, Option("--spans", help="Mark the words that cost most, with position, severity and cost.")
     ] = False,
     form: OutputForm = "table",
 ) -> None:
@@ -55,7 +55,7 @@ def command(
     same thing, so tables sum them by group: words, word order, syntax, fluency, similarity, mismatch, agreement and
     length.
     For two systems, --pair prints for every source the score difference by feature group, the five extractors with the
-    largest differences, and the words responsible. --spans marks the words that cost most, as errors with a place in
+    largest differences, and the words responsible. --spans marks the words that cost most, as errors with a position in
     characters, a severity and a cost; with the rest, the costs add up to the distance from the score of the reference.
     Without data, the weights of the model are listed. Without --model, the included ranker for the language is used.
 

@@ -1,4 +1,4 @@
-"""``ranker features``."""
+"""``ranker features``: the list of metrics, features and feature sets, and their options."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _groups() -> dict[str, list[list[dict[str, Any]]]]:
         try:
             kind, extractor = registry.extractor_class(name), registry.make(name)
         except RankerError as error:
-            # one plug-in that is broken hides no other
+            # a broken plug-in must not hide other extractors
             print_note(f"skipped: {error}")
             continue
         summary = (kind.__doc__ or "").strip().split("\n")[0]

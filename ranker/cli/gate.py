@@ -1,4 +1,4 @@
-"""``ranker gate``."""
+"""``ranker gate``: exit code 3 if a system is significantly worse than the baseline."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ def train_command(
 ) -> None:
     """Train an n-gram language model and write it as an ARPA file.
 
-    Estimates interpolated modified Kneser-Ney, like KenLM's lmplz. Use the model as perp[model=FILE]. The text and its
-    n-grams are held in memory: for larger text use lmplz, and name its file in perp[model=FILE].
+    The model has interpolated modified Kneser-Ney smoothing, like those of KenLM's lmplz. Use it as perp[model=FILE].
+    The text and its n-grams are held in memory: for larger text use lmplz, and name its file in perp[model=FILE].
 
     Example: ranker lm train --text sentences.en --order 3 -o en.arpa
     """

@@ -77,8 +77,8 @@ for _heading, _commands in {
 _MANY = ("-r", "--references", "-t", "--translations", "--train", "--test", "--text")
 _INTERRUPTED = 130
 _LEAST_ADDRESS_SPACE = 2**30
-"""Bytes that libraries reserve, most of which they never touch."""
-# what typer exits with when the reader of our output has enough
+"""Least address space in bytes: libraries reserve so much, though they use little of it."""
+# typer's exit code if the reader of the output, such as head, closes the pipe
 _PIPE_CLOSED = 1
 # typer brings its own click or uses the installed one; either way these are the classes it raises
 _UsageError: Any = typer.BadParameter.__mro__[1]
@@ -102,7 +102,7 @@ def _options(
 ) -> None:
     """Declare the options that may also follow the command; fail if the memory limit is too low."""
     if _address_space() < _LEAST_ADDRESS_SPACE:
-        # compilers and linear algebra end the process, or try for ever, where they get none
+        # without enough memory, compilers and linear algebra end the process or try for ever
         _fail(
             f"out of memory{_limit_of_memory()}: ranker needs {_LEAST_ADDRESS_SPACE / 2**20:,.0f} MB: raise the limit"
         )
@@ -152,7 +152,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
             raise SystemExit(0) from None
         _fail(usage_message(error, where) if isinstance(error, _UsageError) else str(error))
     except MissingError as error:
-        # says in a few lines how to get what is missing
+        # the message says in several lines how to get what is missing
         _fail(*str(error).split("\n"))
     except RankerError as error:
         _fail(str(error))
@@ -174,7 +174,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
         _fail_without_memory(error)
         if error.errno is None and str(error).strip():
             _fail(f"a library cannot be loaded: {str(error).strip().splitlines()[0]}: install it again")
-        # what has no name is our own output
+        # an error without a file name is about standard output
         _silence_stdout()
         if isinstance(error, BrokenPipeError):
             raise SystemExit(_PIPE_CLOSED) from None
@@ -183,7 +183,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
         _fail_of_plug_in(error)
         raise
     finally:
-        # a program that runs commands hears the notes of the library again
+        # a program that runs commands gets the notes of the library again
         be_quiet(False)
 
 

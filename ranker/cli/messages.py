@@ -14,7 +14,7 @@ _WORDS = (
     (r"Input should be greater than or equal to (.*)", r"expected \1 or more"),
     (r"Input should be less than or equal to (.*)", r"expected \1 or less"),
     (r"Input should be a? ?", "expected "),
-    # of earlier versions of typer
+    # messages of earlier versions of typer
     (r"('[^']*') is not a valid integer(?: range)?", r"expected a whole number, found \1"),
     (r"('[^']*') is not a valid float(?: range)?", r"expected a number, found \1"),
     (r"\('(\(Possible options: [^']*\))',\)", r"\1"),

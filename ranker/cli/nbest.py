@@ -27,8 +27,8 @@ def from_dataset_command(
         Option(
             "--features",
             "-F",
-            help="Among words, lm, systems and metrics: agreement with the other outputs. By default "
-            "words,chrf,bleu[smoothing=add-one],systems, and lm where there is text for it.",
+            help="Features of the hypotheses: words, lm, systems, and metrics for the agreement with other outputs "
+            "(default: words,chrf,bleu[smoothing=add-one],systems, and lm if there is text for it).",
             metavar="FEATURES",
         ),
     ] = None,

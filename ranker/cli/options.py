@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 OUTPUT = "Output"
 """Heading of the options for output in the help of a command."""
 OutputForm = Literal["table", "json", "jsonl", "csv"]
-"""Forms of output."""
+"""Output formats of most commands."""
 
 
 def _use_threads(jobs: int | None) -> int | None:
@@ -66,9 +66,9 @@ def _checked_kind(kind: str) -> str:
 
 
 DocumentFormat = Literal["table", "json"]
-"""Formats of a result that has no rows of one shape."""
+"""Output formats of commands whose result has no rows with the same columns."""
 LevelName = Literal["segment", "document", "system", "corpus"]
-"""Names of levels, including what other programs call them."""
+"""Names of levels, including those in other programs."""
 MOST_RESAMPLES, MOST_SEARCHES = 1_000_000, 100_000
 SeedOption = Annotated[int, Option("--seed", help="Random seed.", min=0, max=2**32 - 1)]
 JobsOption = Annotated[
@@ -92,8 +92,8 @@ ResamplesOption = Annotated[
 PercentOption = Annotated[bool, Option("--percent", help="Show scores between 0 and 1 as percentages, in tables.")]
 _LP = typer.Option(
     "--lp",
-    help="Language pair, such as de-en or *-en; may be repeated. Selects from data that names language pairs, and "
-    "states the pair of data that does not.",
+    help="Language pair, such as de-en or *-en; may be repeated. Selects sources of these pairs, or states the pair of "
+    "data without language pairs.",
     metavar="LP",
 )
 LpOption = Annotated[list[str] | None, _LP]
@@ -103,7 +103,7 @@ _SEVERITY_WEIGHTS = typer.Option(
     metavar="SEVERITY=WEIGHT",
 )
 _SYSTEMS = typer.Option(
-    help="Columns with the outputs of systems, of a table with one row per source; separated by commas.",
+    help="Columns with the outputs of systems, in a table with one row per source; separated by commas.",
     metavar="COLUMN",
 )
 SystemsOption = Annotated[list[str] | None, _SYSTEMS]
@@ -130,8 +130,8 @@ ExcludeSelfOption = Annotated[
     bool,
     Option(
         "--exclude-self",
-        help="Score references that are candidates without themselves: against the other references of their source, "
-        "and with a language model of all other references.",
+        help="Do not score references that are candidates against themselves, only against the other references of "
+        "their source, and with a language model of all other references.",
     ),
 ]
 EachOption = Annotated[
@@ -141,8 +141,8 @@ ChecksOption = Annotated[
     bool,
     Option(
         "--checks/--no-checks",
-        help="Put what is no translation behind all others: what is empty, a copy of the source or a part of it, in "
-        "another language, a refusal, or repeated words. --no-checks goes by scores alone.",
+        help="Rank outputs that are no translation (empty, a copy of the source or a part of it, in another language, "
+        "a refusal, repeated words) below all other outputs. --no-checks ranks by scores alone.",
     ),
 ]
 ModelOption = Annotated[
@@ -168,7 +168,7 @@ def typed_options(context: typer.Context, without: Container[str]) -> dict[str, 
     for parameter in context.command.params:
         name, source = parameter.name or "", context.get_parameter_source(parameter.name or "")
         is_option = parameter.param_type_name == "option"
-        # earlier versions of typer say so of arguments that were not given too
+        # earlier versions of typer name this source also for arguments that were not given
         given = source is not None and source.name == "COMMANDLINE" and (is_option or bool(context.params[name]))
         if given and name not in without:
             options[name] = [max(parameter.opts, key=len)] if is_option else []
@@ -236,10 +236,10 @@ class Corpora:
     ) -> Dataset:
         """Read the data set that the options name, with the scores that `extractors` read from files.
 
-        Data `to_score` leave out candidates that could be compared only with themselves, and a note says so.
-        Another note names corpora without judgements of `kind`; the corpora are added to `parts`. Further notes say
-        what is probably wrong with the data, with `conclusions` also if they are too few to draw any from. Without
-        `identical`, no note names systems that are nearly identical.
+        With `to_score`, candidates that could be compared only with themselves are left out, with a note. Another note
+        names corpora without judgements of `kind`; the corpora are added to `parts`. Further notes name probable errors
+        in the data and, with `conclusions`, data that are too few for conclusions. Without `identical`, no note names
+        systems that are nearly identical.
         """
         self.check()
         from ranker.corpora import sanity
@@ -337,13 +337,13 @@ class Input(CorpusInput):
         Option(
             "--translations",
             "-t",
-            help="System outputs, one per line: one or more files. Systems are called by what differs in the names of "
-            "the files.",
+            help="System outputs, one per line: one or more files. Systems are named after the parts in which the "
+            "names of the files differ.",
             metavar="[NAME=]FILE...",
         ),
     ] = field(default_factory=list)
     align: Annotated[
-        bool, Option("--align", help="Divide translations with other lines than the source again, by length and words.")
+        bool, Option("--align", help="Realign translations whose lines differ from the source's, by length and words.")
     ] = False
     systems: Annotated[list[str], _SYSTEMS] = field(default_factory=list)
 
@@ -404,7 +404,7 @@ class OmitFields(tuple[str, ...]):
 
 
 TextInput = Annotated[Input, OmitFields(["no_references"])]
-"""The input of commands that have nothing to do without references."""
+"""The input of commands that have no option ``--no-references``."""
 
 
 def unused_notes(corpora: Sequence[Dataset], kind: str) -> Iterator[str]:

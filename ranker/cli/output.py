@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 _MOST_NOTES = 5
 _OPTIONS = re.compile(r"\[(?:[^\[\]]|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*\]")
 _LONG_ONLY = ("kind", "pairs", "loss", "C", "references_as_candidates", "data", "alpha")
-"""Parts of a signature that follow from the model, or that never differ."""
+"""Parts that short signatures leave out, because they follow from the model or never differ."""
 _LONG = 1000
-"""Rows from which on a table is printed plainly: rich lays out a few hundred rows a second."""
+"""Number of rows from which a table is printed plainly, because rich lays out only a few hundred rows per second."""
 _LONGEST_LINE = 680
-"""Characters of the longest note that is printed whole."""
+"""Maximum length in characters of a note that is printed in full."""
 
 
 @dataclass
@@ -117,7 +117,7 @@ def begin() -> None:
     global _wanted
     _wanted = _Wanted()
     be_quiet(False)
-    # what prints the notes of the library where a program sets up no logging of its own
+    # this handler prints the notes of the library if the program sets up no logging of its own
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(_Shortened())
 

@@ -11,7 +11,7 @@ from ranker.cli.output import print_note
 
 HtmlOption = Annotated[
     Path | None,
-    Option("--html", help="Also write a report as one self-contained HTML file, complete before the result is."),
+    Option("--html", help="Also write a report as one self-contained HTML file, before the result is printed."),
 ]
 
 

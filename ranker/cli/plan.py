@@ -1,4 +1,4 @@
-"""``ranker plan``."""
+"""``ranker plan``: the size of a test set in which differences between systems are significant."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def command(
     percent: PercentOption = False,
     form: OutputForm = "table",
 ) -> None:
-    """Plan a test set: how many sources show that a difference between systems is significant.
+    """Plan a test set: the number of sources for which a difference between systems is significant.
 
-    The data are a pilot. Printed are the power of a test set of this size, the smallest difference that it detects, and
-    the sources (documents with --level document) needed for a power of .8.
+    The data are a pilot study. The table shows the power of a test set of this size, the smallest difference that it
+    detects, and the number of sources (documents with --level document) needed for a power of .8.
 
     Example: ranker plan sample --metric chrf --percent --difference 1
     """
@@ -39,7 +39,7 @@ def command(
     rows = _rows(result, pairs, difference, percent)
     emit(form, None, rows, lambda: _print(result, rows, difference), signature=result.signature, notes=result.notes)
     if options.level == "segment" and len(dataset.sources) and dataset.sources["doc"].notna().all():
-        print_note("the documents are known: --level document plans for a number of documents")
+        print_note("the data name documents: to plan for a number of documents, give --level document")
 
 
 def _rows(result: SystemsResult, pairs: bool, difference: float | None, percent: bool) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""``ranker rank``."""
+"""``ranker rank``: the candidates of each source, best first."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def command(
         bool,
         Option(
             "--confidence",
-            help="Show how likely people who prefer one of two candidates are to prefer each to the next one.",
+            help="Show the probability that each candidate is preferred to the next by people who prefer one of them.",
         ),
     ] = False,
     checks: ChecksOption = True,

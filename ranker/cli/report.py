@@ -1,4 +1,4 @@
-"""``ranker report``."""
+"""``ranker report``: an HTML report on a ranker or a comparison."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def command(
     examples: Annotated[
         int,
         Option(
-            help="Examples of each type: worst, best, random; without judgements, largest differences and random.",
+            help="Number of examples of each type: worst, best, random; without judgements, largest differences and "
+            "random.",
             min=0,
             max=1000,
         ),

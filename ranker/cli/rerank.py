@@ -1,4 +1,4 @@
-"""``ranker rerank``."""
+"""``ranker rerank``: the best hypothesis of each sentence in an n-best list."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def command(
         Option(
             "--model",
             "-M",
-            help="Choose with a trained ranker, against --references unless it needs none, as consensus.",
+            help="Choose with a trained ranker, against --references unless it needs none, such as consensus.",
             metavar="FILE|NAME",
         ),
     ] = None,
@@ -70,7 +70,8 @@ def command(
     source: SourceOption = None,
     checks: ChecksOption = True,
     report: Annotated[
-        list[str] | None, Option(help="Score the chosen translations with these metrics, on stderr.", metavar="METRIC")
+        list[str] | None,
+        Option(help="Print the score of the chosen translations by these metrics, on stderr.", metavar="METRIC"),
     ] = None,
     form: Form = "text",
 ) -> None:

@@ -1,4 +1,4 @@
-"""``ranker score``."""
+"""``ranker score``: scores of segments, documents or systems."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ MetricsOption = Annotated[
 ]
 
 DEFAULT_METRICS = ("bleu", "chrf")
-"""Metrics that score texts and systems besides the included ranker that suits them, where none is asked for."""
+"""Metrics used by default, in addition to the included ranker that suits the data."""
 
 
 def listed(metrics: list[str] | None) -> list[str]:
@@ -156,7 +156,7 @@ def print_notes(scorers: Iterable[Scorer], dataset: Dataset) -> None:
 
 
 def print_each(notes: Iterable[tuple[str, str]], scorers: int) -> None:
-    """Print each note once, after the names of the scorers that it is about, unless these are all `scorers`."""
+    """Print each note once, after the names of its scorers, unless it is about as many as there are (`scorers`)."""
     named: dict[str, list[str]] = {}
     for name, note in notes:
         named.setdefault(note, []).append(name)

@@ -57,7 +57,7 @@ class ShardOptions:
         """Return the shards that the data options name, or None if they name no shards.
 
         `unsuited` are options, with their values, that are not available for shards, besides those of input.
-        `must_write` says that the result is a file for each shard, which requires a directory.
+        `must_write` is True if the result is a file for each shard, which requires a directory.
         """
         from ranker.corpora.formats.shards import Shards
 

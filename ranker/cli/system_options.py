@@ -33,14 +33,15 @@ class SystemOptions:
     metric: MetricsOption = None
     model: ModelOption = None
     baseline: Annotated[
-        str | None, Option(help="System that the others are compared with (default: the first).", metavar="SYSTEM")
+        str | None, Option(help="System to compare other systems with (default: the first).", metavar="SYSTEM")
     ] = None
     resamples: Annotated[
         int | None,
         Option(help="Number of bootstrap samples or random swaps.", min=1, max=MOST_RESAMPLES, show_default="1000"),
     ] = None
     level: Annotated[
-        ResamplingLevel, Option(help="Resample segments, or whole documents, which every source must name in doc.")
+        ResamplingLevel,
+        Option(help="Resample segments or whole documents; for documents, every source must have a doc."),
     ] = "segment"
     seed: SeedOption = 0
 

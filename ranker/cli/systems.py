@@ -1,4 +1,4 @@
-"""``ranker systems``."""
+"""``ranker systems``: comparison of systems, with significance tests."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def command(
     options: SystemOptions,
     test: Annotated[
         SystemTest,
-        Option(help="Paired bootstrap (bs) or approximate randomisation (ar), by default with 10,000 random swaps."),
+        Option(help="Paired bootstrap (bs), or approximate randomisation (ar) with 10,000 random swaps by default."),
     ] = "bs",
     correction: Annotated[
         Correction, Option(help="Multiple-testing correction for all pairs of systems.")
     ] = "westfall-young",
-    parity: Annotated[Parity | None, Option(help="Compute uncorrected p-values exactly as this program does.")] = None,
+    parity: Annotated[Parity | None, Option(help="Compute uncorrected p-values exactly like this program.")] = None,
     pairs: PairsOption = False,
     percent: PercentOption = False,
     legend: Annotated[bool, Option("--legend", help="Explain the columns of the tables.")] = False,
@@ -59,8 +59,8 @@ def command(
 ) -> None:
     """Compare systems and test whether differences are significant.
 
-    Without --metric and --model, systems are compared by the preferences of the data, which may be without texts:
-    log strengths by Davidson's extension of the Bradley-Terry model for ties. If there are none, or with --html, they
+    Without --metric and --model, systems are compared by the preferences in the data, which need no texts: log
+    strengths by Davidson's extension of the Bradley-Terry model for ties. Without preferences, or with --html, systems
     are compared by bleu, chrf and the included ranker that ranker rank uses.
 
     The conclusion comes first. Systems are sorted best first, with 95% confidence intervals, clusters and, by one
@@ -202,7 +202,7 @@ def _print_systems(result: SystemsResult, lp: str, percent: bool) -> None:
         rows.append(row)
     title = f"{'ranks by ' if several else ''}{titled(result, main, percent)}"
     print_table(rows, title, keys=["system"], together=["difference", "adjusted", "needed"])
-    # the title says it of the main one
+    # the title states it for the main metric
     lower = [each.name for each in result.metrics if not each.higher_is_better and each.name != main.metric]
     if lower:
         say(f"lower is better: {', '.join(lower)}")

@@ -1,4 +1,4 @@
-"""``ranker train``."""
+"""``ranker train``: a ranker learnt from human judgements."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def command(
         list[str] | None,
         Option(
             help="Other judged data, from which to learn how often people prefer the better of two candidates "
-            "(rank --confidence); may be repeated. By default the cross-validation tells.",
+            "(rank --confidence); may be repeated (default: learn it in the cross-validation).",
             metavar="NAME|PATH",
         ),
     ] = None,

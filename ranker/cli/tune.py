@@ -1,4 +1,4 @@
-"""``ranker tune``."""
+"""``ranker tune``: weights of a system's features that maximise a metric."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def command(
     state: Annotated[
         Path | None,
         Option(
-            help="Directory for the lists of --decoder, which an interrupted run finds again (default: PREFIX.state).",
+            help="Directory that keeps the lists of --decoder, to continue an interrupted run (default: PREFIX.state).",
             metavar="DIRECTORY",
         ),
     ] = None,
@@ -63,16 +63,15 @@ def command(
         Option("--weights", "-w", help="Write weights to PREFIX.json, and to PREFIX.ini for Moses.", metavar="PREFIX"),
     ] = Path("tuned"),
     report: Annotated[
-        list[str] | None, Option(help="Additional metrics to score the translations with.", metavar="METRIC")
+        list[str] | None, Option(help="Other metrics to score the chosen translations with.", metavar="METRIC")
     ] = None,
     seed: SeedOption = 0,
     form: DocumentFormat = "table",
 ) -> None:
     """Tune the weights of a system's features to a metric (MERT).
 
-    Finds the weights that choose the best-scoring hypotheses from n-best lists.
-
-    Line searches are exact for the metric. Scores are corpus-level.
+    The command finds the weights that choose the best-scoring hypotheses from n-best lists. Line searches are exact for
+    the metric. Scores are corpus-level.
 
     Example: ranker tune --nbest dev.nbest --references dev.ref0 --metric "bleu[order=4]"
     """
@@ -114,7 +113,7 @@ def command(
     written = write_weights(tuned.weights, weights, signature=signature, score=tuned.steps[-1].score)
     rows = [_scores(scorer, references, tuned) for scorer in reported]
     if len(references.sources) < FEW_SOURCES:
-        print_note(f"only {counted(len(references.sources), 'sentence')}: the weights may not fit others")
+        print_note(f"only {counted(len(references.sources), 'sentence')}: the weights may not suit other texts")
     if tuned.weights.values == tuned.start.values:
         print_note(f"no weights give a better {objective.name} than the initial ones, which are unchanged")
     _print(tuned, rows, signature, [str(path) for path in written], form)

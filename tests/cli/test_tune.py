@@ -47,7 +47,7 @@ def test_tuning_says_where_nothing_can_be_learnt(call):
     for reference, unchanged in (("the cat", True), ("a horse", True), ("the dog", False)):
         Path("x.ref").write_text(f"{reference}\n")
         _, notes = call("tune", "--nbest", "x.nbest", "--references", "x.ref", "-m", "chrf", *EXTRA)
-        assert "note: only 1 sentence: the weights may not fit others" in notes
+        assert "note: only 1 sentence: the weights may not suit other texts" in notes
         assert ("note: no weights give a better chrf than the initial ones, which are unchanged" in notes) == unchanged
 
 
