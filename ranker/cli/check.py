@@ -21,13 +21,14 @@ def command(
     ] = False,
     form: OutputForm = "table",
 ) -> None:
-    """Check outputs for errors that can be found without a metric: lost numbers, another language, preambles.
+    """Check outputs for errors such as lost numbers or preambles.
 
-    Each output is compared with its source: empty, copy (the source untranslated), language (another than the target
-    language), preamble ("Here is the translation:"), repetition, truncation, and numbers, dates, units, urls, markup
-    and placeholders that differ from those of the source. An output does not fail a check if a reference differs from
-    the source in the same way. The table has numbers of failing outputs per system; json, jsonl and csv list every
-    failing output, or with --spans every fault with its position, in the columns of marked errors.
+    No metric is needed. Each output is compared with its source: empty, copy (the source untranslated), language
+    (another than the target language), preamble ("Here is the translation:"), repetition, truncation, and numbers,
+    dates, units, urls, markup and placeholders that differ from those of the source. An output does not fail a check if
+    a reference differs from the source in the same way. The table has numbers of failing outputs per system; json,
+    jsonl and csv list every failing output, or with --spans every fault with its position, in the columns of marked
+    errors.
 
     Example: ranker check sample --lp zh-en
     """

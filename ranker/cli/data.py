@@ -61,7 +61,9 @@ def show(
     name: Annotated[str, Argument(help="Name of a corpus, or a file.", metavar="CORPUS")],
     form: DocumentFormat = "table",
 ) -> None:
-    """Describe a corpus (contents, licence and how to get it) or a file (contents and marked errors).
+    """Describe a corpus or a file.
+
+    For a corpus, contents, licence and how to get it are shown; for a file, contents and marked errors.
 
     Example: ranker data show acl05
     """
@@ -292,7 +294,7 @@ def select(
     metric: Annotated[str, Option("--metric", "-m", help="Metric that scores the outputs.", metavar="METRIC")] = "chrf",
     form: OutputForm = "table",
 ) -> None:
-    """Select the sources to have judged, so that few judgements tell systems apart.
+    """Select sources whose judgements tell systems apart soon.
 
     Sources are chosen whose outputs differ in a metric, and in the way in which the systems differ on average. The
     judgements order systems sooner than those of random sources, but mean scores of the selected sources exaggerate

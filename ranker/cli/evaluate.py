@@ -83,7 +83,7 @@ def command(
     seed: SeedOption = 0,
     form: OutputForm = "table",
 ) -> None:
-    """Evaluate metrics and rankers against human judgements, and compare them.
+    """Evaluate and compare metrics and rankers by human judgements.
 
     For a single metric or ranker, Spearman's rho is computed per source over its judged candidates, tau over strict
     preferences (the wmt14 variant in tables; all variants, tau-b and tau-c in JSON). Both are computed per language

@@ -31,10 +31,10 @@ def command(
     form: OutputForm = "table",
     html: HtmlOption = None,
 ) -> int:
-    """Exit with code 3 if a system is significantly worse than the baseline.
+    """Exit with code 3 if a system is significantly worse.
 
-    For continuous integration. Systems are compared by one metric or model, or by preferences, as in ranker systems. A
-    drop that is not significant passes, so the test set must be large enough (ranker plan).
+    For continuous integration. Systems are compared with the baseline by one metric or model, or by preferences, as in
+    ranker systems. A drop that is not significant passes, so the test set must be large enough (ranker plan).
 
     Example: ranker gate sample --metric chrf --baseline sys2
     """

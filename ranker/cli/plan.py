@@ -27,7 +27,7 @@ def command(
     percent: PercentOption = False,
     form: OutputForm = "table",
 ) -> None:
-    """Plan a test set: the number of sources for which a difference between systems is significant.
+    """Plan how large a test set must be to show a difference.
 
     The data are a pilot study. The table shows the power of a test set of this size, the smallest difference that it
     detects, and the number of sources (documents with --level document) needed for a power of .8.
