@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 Form = Literal["table", "json", "jsonl", "csv", "mtme", "value"]
-"""Forms of output: those of all commands, the score files of mt-metrics-eval, and the numbers alone."""
+"""Output formats: those of most commands, the score files of mt-metrics-eval, and the numbers alone."""
 
 
 def command(

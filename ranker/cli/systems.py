@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     )
 
 Form = Literal["table", "json", "jsonl", "csv", "latex", "markdown"]
-"""Forms of output: those of all commands, and tables for papers."""
+"""Output formats: those of most commands, and tables for papers."""
 _TESTS = ("p", "adjusted", "needed")
 
 

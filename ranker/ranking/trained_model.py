@@ -45,13 +45,13 @@ class TrainedModel:
     mean: FloatArray
     """Mean of each column in the training data, shape (columns,)."""
     scale: FloatArray
-    """Standard deviation of each column, shape (columns,)."""
+    """Standard deviation of each column in the training data, shape (columns,)."""
     weight_sets: WeightSets
     training: Training
     sources: UInt32Array
-    """Hashes (see `ranker.corpora.source_keys.short_keys`) of the sources that it was trained on."""
+    """Hashes (see `ranker.corpora.source_keys.short_keys`) of the sources that the model was trained on."""
     parent: ParentModel | None = None
-    """The model that it was adapted from."""
+    """The model that this model was adapted from, if any."""
     confidence: tuple[Confidence | None, ...] = ()
     """Parameters of the probability of human preferences, for every weight set; empty if they were not learnt."""
     stored: StoredModel | None = None

@@ -67,7 +67,7 @@ class TrainingTable:
     columns: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
     """Feature columns, shape (candidates, columns)."""
     added: ReferenceCandidates | None = None
-    """The references among the candidates, if they are learnt from too."""
+    """The references that are learnt from as candidates; None if references are not."""
     main_weight_set: int = 0
     """The set of weights that most sources are scored by."""
 
@@ -160,7 +160,7 @@ class TrainingTable:
 
     @property
     def blocks(self) -> Int64Array:
-        """Sorted values of `block` for the sources that have a pair to learn from."""
+        """Sorted values of `block`, one for all sources with the same text, that have a pair to learn from."""
         return np.unique(self.block[np.isin(self.group, self.sources)])
 
     def take(self, rows: BoolArray) -> TrainingTable:
@@ -350,7 +350,7 @@ def _chosen(table: TrainingTable, fitted: FittedWeights, base: str) -> tuple[flo
 
 
 def standardiser(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return each column's mean and standard deviation (1 if the column is constant), rounded as weights are."""
+    """Return each column's mean and standard deviation (1 if the column is constant), rounded like weights."""
     mean = matrix.sum(axis=0) / len(matrix)
     spread = np.sqrt(((matrix - mean) ** 2).sum(axis=0) / len(matrix))
     varies = (matrix.max(axis=0) > matrix.min(axis=0)) & (spread > _LEAST)

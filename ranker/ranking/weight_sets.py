@@ -110,7 +110,7 @@ class WeightSets:
         return replace(self, weights=weights)
 
     def restricted_to(self, chosen: BoolArray) -> WeightSets | None:
-        """Return the sets that use only `chosen` extractors, and not just fluency or length; None if no set is left."""
+        """Return the weight sets that use only `chosen` extractors and not just fluency or length; None if none do."""
         evidence = chosen & self._evidence
         sets = ~self.used[:, ~chosen].any(axis=1) & self.used[:, evidence].any(axis=1)
         if not sets.any():
@@ -145,7 +145,7 @@ class WeightSets:
         )
 
     def choose(self, dataset: Dataset) -> Int64Array:
-        """Return, for each source, the index of the first set whose extractors' needs the source meets, or `NONE`."""
+        """Return the index of the first weight set whose extractors' needs each source meets, or `NONE`."""
         inputs = available_inputs(dataset)
         fits = self._fits(inputs.suffices(self.extractors, by_language=self.by_language))
         anywhere = self._fits(inputs.suffices(self.extractors))
@@ -166,7 +166,7 @@ class WeightSets:
         return np.where(lost, NONE, fits.argmax(axis=1))
 
     def _fits(self, enough: BoolArray) -> BoolArray:
-        """Return a mask of the sets whose extractors are all in a source's row of `enough`, shape (sources, sets).
+        """Return a mask (sources, sets) of the weight sets that each source can use, from one of its usable extractors.
 
         Sets with only fluency and length count only if no set has other extractors.
         """
@@ -183,7 +183,7 @@ class WeightSets:
         return np.asarray(self.used_by(dataset).any(axis=0))
 
     def commonest(self, dataset: Dataset, sources: Int64Array) -> int:
-        """Return the index of the set that scores most of `sources`, given as indices; see `choose` for errors."""
+        """Return the index of the weight set that scores most of `sources` (indices); see `choose` for errors."""
         place = self.choose(dataset)[sources]
         return int(np.bincount(place[place != NONE], minlength=len(self.used)).argmax())
 

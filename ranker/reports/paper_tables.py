@@ -22,7 +22,7 @@ _LATEX = {
 }
 _DAGGERS = {"†": r"$^\dagger$", "‡": r"$^\ddagger$", "": ""}
 _MARKS = ((0.01, "‡"), (0.05, "†"))
-"""Marks for adjusted p-values of differences to the baseline, smallest first."""
+"""Marks of differences to the baseline whose adjusted p-values are below a threshold, smallest threshold first."""
 
 
 def latex(result: SystemsResult, *, percent: bool = False) -> str:

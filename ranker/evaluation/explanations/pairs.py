@@ -136,7 +136,7 @@ def mean_difference(explanations: Sequence[PairExplanation]) -> tuple[float, dic
 
 
 def by_family(contributions: FloatArray, families: Sequence[FeatureFamily]) -> dict[str, FloatArray]:
-    """Sum contributions (..., columns) by feature family; families without columns are left out."""
+    """Sum the contributions of columns (last axis) by feature family; families without columns are left out."""
     family = np.array(families, dtype=object)
     return {name: contributions[..., family == name].sum(axis=-1) for name in FAMILIES if name in families}
 

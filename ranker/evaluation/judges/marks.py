@@ -199,7 +199,7 @@ class _Marks:
         )
 
     def _figure(self, name: str, sums: FloatArray) -> FloatArray:
-        """Compute the named figure from summed confusion matrices (..., labels^2), shape (...)."""
+        """Compute the named figure from sums of flattened confusion matrices (last axis)."""
         table = sums.reshape(*sums.shape[:-1], self.size, self.size)
         if name == "severity kappa":
             return cohen_kappa_of(table)
@@ -216,7 +216,7 @@ class _Marks:
 
 
 def character_f1_of(confusions: FloatArray) -> FloatArray:
-    """Character F1 from confusion matrices (..., labels, labels), shape (...); NaN where nothing is marked."""
+    """Character F1 from confusion matrices of labels (last two axes); NaN where nothing is marked."""
     both = confusions[..., 1:, 1:].sum(axis=(-2, -1))
     same = np.trace(confusions, axis1=-2, axis2=-1) - confusions[..., 0, 0]
     marked = confusions[..., 1:, :].sum(axis=(-2, -1)) + confusions[..., :, 1:].sum(axis=(-2, -1))

@@ -111,7 +111,7 @@ class Statistic:
     low: float
     high: float
     chance: float
-    """Value expected by chance, between the lowest and the highest value."""
+    """Value expected by chance, between `low` and `high`."""
     shown: bool
     """True if the command's table contains it by default."""
 

@@ -192,7 +192,7 @@ class StatisticSet(ABC):
 
     units: int
     stream: str = ""
-    """Name, besides the language pair, of the random stream that resamples the units."""
+    """Name of the random stream that resamples the units, used together with the language pair."""
     test_stream: str
     """Name of the random stream of tests."""
     shared: FloatArray

@@ -39,7 +39,7 @@ class RankedSystem:
     """Lower end of the range of its rank in 95% of the resamples; with fewer than six sources, the best rank of all."""
     high: int
     cluster: int
-    """Number of its cluster from 1 for the best; rank ranges of different clusters do not overlap (Koehn 2012)."""
+    """Cluster of the system, from 1 for the best; rank ranges of different clusters do not overlap (Koehn 2012)."""
     judgements: int
     """Number of strict and tied comparisons, or of scores."""
 
@@ -55,7 +55,7 @@ class HumanRanking:
 
 @dataclass(frozen=True, eq=False)
 class HumanJudgements:
-    """Human judgements of systems: rankings of the systems, and the scores of outputs that they are means of."""
+    """Human judgements of systems: rankings of the systems, and the human scores of their outputs."""
 
     rankings: tuple[HumanRanking, ...]
     scores: FloatArray

@@ -103,7 +103,7 @@ class ComparedSystem:
     worse."""
     high: int
     cluster: int
-    """Number of its cluster from 1 for the best; rank ranges of different clusters do not overlap."""
+    """Cluster of the system, from 1 for the best; rank ranges of different clusters do not overlap."""
     difference: Estimate | None = None
     """Score minus the baseline's score; this and the following values are None for the baseline."""
     p: float | None = None
