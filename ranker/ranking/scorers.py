@@ -237,7 +237,7 @@ def _no_evidence(what: str) -> OptionError:
     return OptionError(
         f"{what} compares candidates with one another, which is evidence about a translation, not about a system or "
         "document: use a metric or model that compares with references, such as chrf or full, or rank systems by human "
-        "judgements, with ranker agreement --systems; this one can rank the candidates of a source, and score segments"
+        "judgements with ranker agreement; this one can rank the candidates of a source, and score segments"
     )
 
 

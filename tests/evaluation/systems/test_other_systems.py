@@ -145,7 +145,7 @@ def test_what_compares_candidates_scores_no_system(name):
         with pytest.raises(OptionError) as refused:
             score()
         assert str(refused.value).startswith(f"{what} compares candidates with one another, which is evidence about a")
-        assert "or rank systems by human judgements, with ranker agreement --systems" in str(refused.value)
+        assert "or rank systems by human judgements with ranker agreement" in str(refused.value)
         assert "use a metric or model that compares with references, such as chrf or full" in str(refused.value)
     assert len(CandidateScores.of(scorer(name), data, levels=["segment"]).scores) == len(data)
 
