@@ -282,9 +282,10 @@ def export_command(
     ] = None,
     form: OutputForm = "table",
 ) -> None:
-    """Export the judgements collected so far, for ranker train and ranker agreement.
+    """Export the judgements, for ranker train and ranker agreement.
 
-    The campaign continues. Excluded judges are listed by code, with the reason.
+    Judgements collected so far are exported, and the campaign continues. Excluded judges are listed by code, with the
+    reason.
 
     Example: ranker collect export demo.campaign -o judgements.jsonl
     """
