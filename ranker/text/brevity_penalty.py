@@ -9,7 +9,7 @@ from ranker.arrays import FloatArray
 
 
 def brevity_penalty(lengths: npt.ArrayLike, reference_lengths: npt.ArrayLike) -> FloatArray:
-    """Return the brevity penalty ``exp(min(0, 1 - r / c))``, 0 if c is 0, elementwise (Papineni et al. 2002, 2.2)."""
+    """Return BLEU's penalties ``exp(min(0, 1 - r / c))`` for lengths c and reference lengths r; 0 where c is 0."""
     own_lengths, target_lengths = (np.asarray(values, dtype=np.float64) for values in (lengths, reference_lengths))
     ratio = np.divide(target_lengths, own_lengths, out=np.full(own_lengths.shape, np.inf), where=own_lengths > 0)
     return np.asarray(np.exp(np.minimum(0.0, 1.0 - ratio)))

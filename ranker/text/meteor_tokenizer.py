@@ -40,13 +40,13 @@ _SPLITS = (
 )
 _NO_WORD = re.compile(rf"[^\w\s]|[_{_UNSPACED}]")
 
-# Abbreviations that stand before a name or a second party, so that their full stop never ends a sentence. Initials,
-# single capital letters, are others.
+# Abbreviations that come before a name or a second party, so that their full stop never ends a sentence. Single capital
+# letters (initials) are treated in the same way.
 _TITLES = "Mr Mrs Ms Messrs Mme Mlle Dr Drs Prof Rev Msgr Hon St Sr"
 _RANKS = "Gen Brig Col Maj Capt Lt Sgt Cpl Pvt Adm Cmdr"
 _OFFICES = "Gov Sen Sens Rep Reps Insp Supt"
 _ABBREVIATIONS = frozenset(f"{_TITLES} {_RANKS} {_OFFICES} vs v".split())
-# Those whose full stop ends no sentence before a number.
+# Abbreviations whose full stop ends no sentence before a number.
 _BEFORE_NUMBERS = frozenset({"No", "Nos", "Nr", "Art", "pp"})
 
 

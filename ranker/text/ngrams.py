@@ -127,13 +127,13 @@ def clipped_counts(
 
     `sentence` and `gram` are the sentence and the number of each n-gram occurrence.
     """
-    # how often every sentence has each of its n-grams, the rows of a sentence together
+    # count of each n-gram in each sentence, with the rows of a sentence next to each other
     keys, counts = np.unique((sentence << 32) | gram, return_counts=True)
     grams, rows = keys & 0xFFFFFFFF, np.searchsorted(keys >> 32, np.arange(sentences + 1))
     sources = np.arange(len(candidate_offsets) - 1)
     candidate_source = np.repeat(sources, np.diff(candidate_offsets))
     reference_source = np.repeat(sources, np.diff(reference_offsets))
-    # how often the references of every source have an n-gram at most
+    # highest count of each n-gram in a single reference of each source
     entries, ends = take_rows(rows, reference)
     known, number = np.unique((np.repeat(reference_source, np.diff(ends)) << 32) | grams[entries], return_inverse=True)
     most = np.zeros(len(known) + 1, dtype=np.int64)
@@ -221,7 +221,7 @@ def _closest(
 
 
 def ngram_matches(batch: TokenBatch, order: int) -> Int64Array:
-    """Count each candidate's clipped n-gram matches with its references (Papineni et al. 2002, section 2.1)."""
+    """Count each candidate's clipped n-gram matches with its references by order, shape (candidates, order)."""
     return _matches(
         batch.segments.values,
         batch.segments.offsets,

@@ -158,7 +158,7 @@ def _source_pairs(
     capacity = _capacity(size)
     keys, numbers = np.empty(capacity, dtype=np.int64), np.empty(capacity, dtype=np.int64)
     word, gram = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
-    # the different n-grams of every text that other texts have too, and how often it has them
+    # distinct n-grams of each text that other texts contain too, and their counts in the text
     listed, times = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
     ends = np.empty(len(sentences), dtype=np.int64)
     count, texts = np.zeros(size, dtype=np.int32), np.zeros(size, dtype=np.int32)

@@ -31,7 +31,7 @@ Contexts = Literal["isozaki", "ribes"]
 
 @dataclass(frozen=True, eq=False)
 class WordOrders:
-    """Places in the reference of each candidate's aligned words, in its order, for all text pairs, in CSR form."""
+    """Reference positions of each candidate's aligned words, in the candidate's order, for all pairs, in CSR form."""
 
     positions: Int32Array
     offsets: Int64Array

@@ -192,7 +192,10 @@ def _common(left: Int64Array, right: Int64Array) -> int:
 def skip_bigram_counts(
     values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array, distance: int
 ) -> Int64Array:
-    """Count shared skip-bigrams (Lin 2004, section 5) that skip at most `distance` words, any number if negative."""
+    """Count the skip-bigrams that each pair shares, and those of either sentence, shape (pairs, 3).
+
+    They skip at most `distance` words, or any number if it is negative (Lin 2004, section 5).
+    """
     result = np.empty((len(first), 3), dtype=np.int64)
     for pair in range(len(first)):
         left = _skip_bigrams(values[offsets[first[pair]] : offsets[first[pair] + 1]], distance)
@@ -205,7 +208,7 @@ def skip_bigram_counts(
 def common_words(
     values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array, dropped: int
 ) -> Int64Array:
-    """Count the words that two sentences share, repetitions included, ignoring the last `dropped` tokens of each."""
+    """Count the words that each pair of sentences shares, repetitions included, without their last `dropped` words."""
     result = np.empty(len(first), dtype=np.int64)
     for pair in range(len(first)):
         start, stop = offsets[first[pair]], offsets[first[pair] + 1]
@@ -245,7 +248,7 @@ def _run_sum(left: Int32Array, right: Int32Array, exponent: float) -> float:
 def run_sums(
     values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array, exponent: float
 ) -> FloatArray:
-    """Return, for each pair, the sum of length ** exponent over greedily matched common runs."""
+    """Return, for each pair, the sum of length ** exponent over the greedily matched common runs of words."""
     result = np.empty(len(first))
     for pair in range(len(first)):
         left = values[offsets[first[pair]] : offsets[first[pair] + 1]]

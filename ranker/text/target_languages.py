@@ -29,9 +29,9 @@ _LONGEST_MEAN_OF_OTHERS = 8.0
 
 
 def language_of(texts: Sequence[str]) -> str | None:
-    """Return the language identified by the script of most letters in `texts`; None if it identifies no language.
+    """Return the language identified by the script of most letters in `texts`; None if the script identifies none.
 
-    Text that is segmented into words identifies none, because a tokenizer for its language would segment it again.
+    Text that is segmented into words gives None, because a tokenizer for its language would segment the text again.
     """
     joined = "\n".join(texts)
     if joined.isascii():
@@ -88,7 +88,7 @@ def written_languages(dataset: Dataset) -> npt.NDArray[np.object_]:
 def looks_english(dataset: Dataset, *, fewest: int = 0) -> bool:
     """True if the references, or candidates if there are none, look English, judging by letters and function words.
 
-    Texts of fewer than `fewest` words look English if most of their letters, or all of none, are ASCII.
+    Texts of fewer than `fewest` words look English if they have no letters or if most of their letters are ASCII.
     """
     table = dataset.references if len(dataset.references) else dataset.candidates
     texts = table["text"].iloc[sampled(np.arange(len(table)))].tolist()
@@ -122,7 +122,7 @@ def unknown_looks_english(dataset: Dataset) -> bool:
 def other_language(dataset: Dataset, language: str = ENGLISH) -> str | None:
     """Return the target languages other than `language`, joined in one text, or None if there are none.
 
-    An unnamed one counts if it does not look English: then the text is "another language".
+    An unknown language counts if it does not look English; the text is then "another language".
     """
     known = set(dataset.target_languages.tolist())
     other_languages = sorted(known - {language, ""})
@@ -134,7 +134,7 @@ def other_language(dataset: Dataset, language: str = ENGLISH) -> str | None:
 
 
 def target_language(dataset: Dataset, lp: str) -> str:
-    """Target language of a language pair, without region: named, or else detected; empty text if unknown."""
+    """Return the code, without region, of a pair's target language, named or else detected; empty if unknown."""
     source = int(np.flatnonzero(dataset.source_language_pairs == lp)[0])
     named = str(written_languages(dataset)[source]).partition("_")[0]
     return named or (ENGLISH if in_english(dataset)[source] else "")

@@ -24,7 +24,7 @@ _BETTER_FOR_OTHERS = "char or flores200"
 def tokenizer_note(dataset: Dataset, tokenizer: Tokenizer, asian: Tokenizer | None = None) -> str | None:
     """Return a note if `tokenizer` cannot split the references' script, or was chosen due to that script, else None.
 
-    The note names a better tokenizer: for Chinese and Japanese `asian`, if the metric has one of its own.
+    The note names a better tokenizer; for Chinese and Japanese it is `asian` if the metric has such a tokenizer.
     """
     names, source_language = language_tokenizers(dataset)
     for pair, language in reference_scripts(dataset).items() if len(dataset.references) else ():
@@ -42,6 +42,6 @@ def tokenizer_note(dataset: Dataset, tokenizer: Tokenizer, asian: Tokenizer | No
         if tokenizer == "auto" and not is_language(pair.target or ""):
             return (
                 f"tokenizer={used}, because the references{of_pair} are {language_name(language)} by their script; "
-                "if it is another, state the language pair or the tokenizer"
+                "if they are in another language, state the language pair or the tokenizer"
             )
     return None

@@ -1,8 +1,8 @@
 """Tokenizers over batches of sentences.
 
-Most split by the kinds of adjacent characters alone. One kernel does this for all of them and numbers the words in
-the same pass over the code points (`split`); they differ only in a table of each character's kind. The others
-take sentences and return the tokens of each (`TOKENIZERS`).
+Most tokenizers split by the kinds of adjacent characters alone. One kernel does this for all of these tokenizers and
+numbers the words in the same pass over the code points (`split_and_number`); they differ only in a table of each
+character's kind. The other tokenizers take sentences and return the tokens of each (`TOKENIZERS`).
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _CHINESE_BLOCKS = (
 _EAST_ASIAN_MARKS = ("\u3001\u303f", "\uff00\uff0f", "\uff1a\uff20", "\uff3b\uff40", "\uff5b\uff65")
 _KANA_BLOCKS = ("\u3040\u309f", "\u30a0\u30ff", "\u31f0\u31ff")
 
-# Kinds of characters. White space comes first: line breaks that count as digits beside a stop, what may follow a
-# possessive 's, and the rest. The kinds of which only runs are tokens come last.
+# Kinds of characters. White space comes first: line breaks, which count as digits next to a full stop, then white space
+# that may follow a possessive 's, then other white space. Kinds of characters whose runs are one token come last.
 _EDGE, _SPACE, _TAB, _LETTER, _APOSTROPHE, _DIGIT, _DASH, _STOP, _SYMBOL, _RUN = range(10)
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
@@ -50,11 +50,11 @@ def _kinds(tokenizer: str) -> UInt8Array:
     """Return the kind of each Unicode character for one of the tokenizers in `SPLITTING`.
 
     ``none`` splits at white space, nothing else. ``13a`` splits as NIST's ``mteval-v13a``: every symbol is a token of
-    its own, full stops and commas only beside a non-digit, dashes only after a digit. ``zh``, as in sacreBLEU, adds
-    every Chinese character and mark. ``any`` is ``13a``, and every character of a script that puts no spaces between
-    words is a token, and so are East Asian marks. ``terp`` is ``13a`` with a possessive 's as a token of its own, and
-    so is ``tercom``, tercom's option ``-N``, which knows no white space beyond ASCII. ``tercom-asian``, its options
-    ``-N -A``, adds every Chinese character and East Asian mark, and every run of hiragana or of katakana.
+    its own, full stops and commas only beside a non-digit, dashes only after a digit. ``zh``, as in sacreBLEU, also
+    splits off every Chinese character and mark, ``any`` every East Asian mark and every character of a script without
+    spaces between words. ``terp`` is ``13a`` with a possessive 's as a token of its own, and so is ``tercom``, tercom's
+    option ``-N``, which knows no white space beyond ASCII. ``tercom-asian``, tercom's options ``-N -A``, also splits
+    off every Chinese character and East Asian mark, and every run of hiragana or of katakana.
     """
     kinds = np.full(0x110000, _LETTER, dtype=np.uint8)
 
@@ -219,8 +219,8 @@ def _ends_before(points: UInt32Array, kinds: UInt8Array, at: int) -> bool:
 def _keeps_stop(points: UInt32Array, kinds: UInt8Array, at: int) -> bool:
     """True if a full stop or comma stays joined to the digit after it, as in 1.5.
 
-    mteval-v13a takes a run of them two by two, the first with the character before unless that is a digit, so that one
-    may be left over, the comma of ``a.,5`` too.
+    mteval-v13a takes a run of stops and commas in twos. A run counts together with the character before it unless that
+    is a digit. A mark without a partner stays joined, such as the comma of ``a.,5``.
     """
     start = at
     while start > 0 and kinds[points[start - 1]] == _STOP:
@@ -276,7 +276,7 @@ def _without_mark(word: str) -> tuple[str, ...]:
 
 
 SPLITTING = ("13a", "any", "none", "zh", "terp", "tercom", "tercom-asian")
-"""Tokenizers that `split` knows."""
+"""Tokenizers that `split_and_number` implements."""
 TOKENIZERS: dict[str, Callable[[Sequence[str]], list[list[str]]]] = {
     "intl": tokenize_international,
     **{name: functools.partial(tokenize_mecab, name) for name in ("ja-mecab", "ko-mecab")},

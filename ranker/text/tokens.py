@@ -1,6 +1,6 @@
 """Token batches: each distinct sentence of a data set, tokenised once, with words as integers.
 
-All lexical features read these arrays; none tokenises again, none loops over Python strings.
+All lexical features read these arrays; no feature tokenises again or loops over Python strings.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class TokenisedTexts:
         return np.diff(self.offsets)
 
     def take(self, sentences: npt.ArrayLike) -> tuple[Int32Array, Int64Array]:
-        """Return the values and offsets of `sentences`, in that order; repeated sentences are repeated."""
+        """Return the word numbers and offsets of `sentences`, in that order; repeated sentences are repeated."""
         positions, offsets = take_rows(self.offsets, np.asarray(sentences, dtype=np.int64))
         return self.values[positions], offsets
 
@@ -102,7 +102,7 @@ def tokenise(sentences: Sequence[str], tokenizer: Tokenizer = "13a", *, lowercas
         )
     if tokenizer not in WORDWISE:
         return _number(TOKENIZERS[tokenizer], texts)
-    # words recur, so each different one is tokenised once, and sentences are put together from those
+    # words recur, so each distinct word is tokenised once, and sentences are put together from the results
     words = tokenise(texts, "none")
     split_words = _number(TOKENIZERS[tokenizer], words.vocabulary)
     values, ends = split_words.take(words.values)

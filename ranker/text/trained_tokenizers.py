@@ -20,7 +20,7 @@ SENTENCEPIECE_MODELS = {
     "flores101": _FLORES101,
     "flores200": ("flores200sacrebleuspm", "https://tinyurl.com/"),
 }
-"""Name of the model's file in sacreBLEU's directory, and its address."""
+"""File name and address of each tokenizer's model; sacreBLEU keeps the file in its own directory."""
 
 
 def tokenize_mecab(name: str, sentences: Sequence[str]) -> list[list[str]]:

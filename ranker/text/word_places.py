@@ -14,8 +14,8 @@ _SPACE, _WORD, _ALONE, _JOINED = range(4)
 def word_places(text: str) -> list[tuple[int, int]]:
     """Return the positions [start, end) of words and symbols, in characters of `text`.
 
-    Letters, marks and digits in a row are a word; a letter of a script without spaces and any other symbol is one by
-    itself. No position separates a letter from its marks or splits a joined emoji.
+    Letters, marks and digits in a row are one word. A letter of a script without spaces, or any other symbol, is a word
+    by itself. No position separates a letter from its marks or splits a joined emoji.
     """
     places: list[tuple[int, int]] = []
     before = _SPACE

@@ -12,7 +12,7 @@ from ranker.files import read_bytes, sha256
 from ranker.text.tokens import TokenisedTexts
 
 Phrase = tuple[int, ...]
-"""Word ids."""
+"""The ids of a phrase's words."""
 
 
 def find_occurrences(

@@ -19,7 +19,7 @@ _STEP_2 = (
 _STEP_3 = (
     *(("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ful", ""), ("ness", "")),
 )
-# sion and tion stand for ion behind s or t
+# sion and tion are the suffix ion after s or t
 _STEP_4 = (
     *("al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "sion", "tion", "ou", "ism"),
     *("ate", "iti", "ous", "ive", "ize"),

@@ -22,7 +22,7 @@ def stemmer_of(language: str) -> Callable[[str], str]:
     known = stemmers()
     if language not in known:
         listed = ", ".join(known)
-        raise OptionError(f"meteor[stemmer={language}]: unknown stemmer{nearest(language, known)}; available: {listed}")
+        raise OptionError(f"stemmer={language}: unknown stemmer{nearest(language, known)}; available: {listed}")
     # by its module: snowballstemmer.stemmer() would take PyStemmer where it is installed, of whatever version
     module = importlib.import_module(f"snowballstemmer.{language}_stemmer")
     stem: Callable[[str], str] = getattr(module, f"{language.capitalize()}Stemmer")().stemWord

@@ -19,7 +19,7 @@ WordClass = Literal["all", "content", "function", "numbers", "punctuation"]
 
 
 def in_class(vocabulary: Sequence[str], words: WordClass, functions: str = "english") -> BoolArray:
-    """True for words of `vocabulary` that belong to the class `words`."""
+    """Return a mask of the words of `vocabulary` that belong to the class `words`, shape (vocabulary,)."""
     if words == "all":
         return np.ones(len(vocabulary), dtype=bool)
     if words == "numbers":
@@ -42,7 +42,7 @@ def class_batch(
     tokenizer: Tokenizer = "13a",
     lowercase: bool = True,
 ) -> TokenBatch:
-    """Return the token batch of `dataset`, keeping only the words of a class."""
+    """Return the token batch of `dataset` with only the words of a class, as stems if `stemmer` is given."""
     batch = token_batch(dataset, tokenizer, lowercase=lowercase)
     segments = batch.segments
     if words != "all":

@@ -43,14 +43,14 @@ class WordNet:
 
     lemmas: Mapping[str, tuple[int, ...]]
     exceptions: Mapping[str, tuple[tuple[str, int], ...]]
-    """Base forms of irregular ones, and their part of speech."""
+    """Base forms of each irregular word form, with their parts of speech."""
     digest: str
 
     def synsets(self, word: str) -> frozenset[int]:
         """Return the synsets of `word`, which must be lower-cased.
 
-        They include those of its base form: the one in the exception lists, or else the first regular base form that is
-        a lemma, whatever its part of speech. This is how the synonym dictionary of Meteor 1.5 behaves.
+        They include the synsets of its base form: the form in the exception lists, or else the first regular base form
+        that is a lemma, whatever its part of speech. This is how the synonym dictionary of Meteor 1.5 behaves.
         """
         synset_ids = set(self.lemmas.get(word, ()))
         for base in self._base_forms(word):
@@ -167,7 +167,7 @@ def _parse(text_of: Callable[[str], str], name: str) -> WordNet:
             if not line or line[0].isspace():
                 continue  # the licence at the head of the file
             fields = line.split()
-            # word, part of speech, number of synsets, number of pointer symbols, these, two counts, an offset a synset
+            # word, part of speech, number of synsets, number of pointer symbols, the symbols, two counts, offsets
             try:
                 offsets = [int(field) for field in fields[-int(fields[2]) :]]
                 if not all(0 <= offset < _OFFSETS for offset in offsets):
