@@ -104,7 +104,7 @@ class Extractor(ABC):
         Raises
         ------
         MissingError, ModelError
-            Saying what to install.
+            With a message that tells what to install.
         """
 
     @abstractmethod
@@ -114,8 +114,8 @@ class Extractor(ABC):
     def fit_transform(self, dataset: Dataset) -> tuple[FittedExtractor, FloatArray]:
         """Return the extractor fitted on `dataset`, and the columns of `dataset` for a ranker to learn from.
 
-        If columns of the data learnt from would look better than those of new data, the extractor cross-fits them: it
-        computes each part from what it learnt on the other parts.
+        If the columns would look better on the data learnt from than on new data, the extractor cross-fits them: it
+        computes those of each part of the data from what it learnt on the other parts.
         """
         fitted = self.fit(dataset)
         return fitted, fitted.transform(dataset)
@@ -188,7 +188,7 @@ class FittedExtractor(Extractor):
         Raises
         ------
         ModelError
-            If it must learn first, and has not.
+            If the extractor must be fitted first.
         """
 
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
@@ -249,7 +249,7 @@ class Metric(FittedExtractor):
         sources : list of str, optional
             Source sentences; only few metrics look at them.
         lp : str, optional
-            Language pair, as ``en-ja``, for the tokenizer.
+            Language pair, such as ``en-ja``, for the tokenizer.
 
         Returns
         -------
@@ -319,7 +319,7 @@ class Metric(FittedExtractor):
 
     @property
     def lower_is_better(self) -> tuple[str, ...]:
-        """Name of the only column if lower scores are better, else empty."""
+        """Name of the metric's column if lower scores are better, else an empty tuple."""
         return () if self.higher_is_better else self.columns
 
     @abstractmethod
@@ -329,7 +329,7 @@ class Metric(FittedExtractor):
         Raises
         ------
         ModelError
-            If it must learn first, and has not.
+            If the metric must be fitted first.
         """
 
     @abstractmethod
@@ -422,7 +422,7 @@ def unfitted(extractor: Extractor) -> ModelError:
 
 
 def check_new_texts(extractors: Iterable[Extractor], what: str) -> None:
-    """Raise an error that mentions the texts to score, `what`, if an extractor scores only candidates of a data set."""
+    """Raise an error if an extractor can score only candidates of a data set; it names the new texts, `what`."""
     for extractor in extractors:
         if any(part.needs.known_texts for part in extractor.members):
             raise OptionError(f"{extractor} scores only candidates of a data set, not {what}: use another metric")

@@ -49,7 +49,7 @@ def test_scores_in_the_wrong_direction_are_refused_until_it_is_stated(
         err = command(*command_line.split(), "-m", metric)[1]
         return [line.removeprefix("ranker: note: ") for line in err.splitlines() if "given[" in line]
 
-    assumed = "is taken to be better, because its name does not say; otherwise add direction=lower"
+    assumed = "scores are taken to be better, as the name does not tell; otherwise add direction=lower"
     assert notes("given[file=llm.tsv]") == [f"given[name=llm]: higher {assumed}"]
     opposed = "prefers candidates with lower chrF in 74% of the sources"
     given = "given[name=llm,direction=lower]"

@@ -28,21 +28,21 @@ class Combination(Metric):
     .. math:: \sum_i w_i \, m_i
 
     The brackets hold the sum: ``combine[bleu - 2*ter]``, ``combine[bleu[order=2] + 0.5*meteor[parameters=METR]]``. A
-    number times a name with its options, or the name alone; sums of sums by ``combine`` within. Error rates take a
-    minus, which is for the user to write. Cer, Manning and Jurafsky (2010), table 3, tune to BLEU:4-TER,
-    ``combine[bleu - ter]``, to BLEU:4-2TERp, ``combine[bleu - 2*terp]``, and to BLEU:4+2METR,
+    term is a metric's notation, optionally with a number and ``*`` before it; it may be a ``combine`` itself. Error
+    rates need a minus sign, which is not added automatically. Cer, Manning and Jurafsky (2010), table 3, tune to
+    BLEU:4-TER, ``combine[bleu - ter]``, to BLEU:4-2TERp, ``combine[bleu - 2*terp]``, and to BLEU:4+2METR,
     ``combine[bleu + 2*meteor[parameters=METR]]``.
 
     Parameters
     ----------
     terms : str, default "bleu - ter"
-        The sum; written in the brackets as it is, without the option's name. Names that hold a ``+`` or ``-`` cannot
-        stand in it.
+        The sum, written in the brackets without the option's name. Names that contain a ``+`` or ``-`` cannot be used
+        in it.
 
     Notes
     -----
-    Statistics: those of the metrics side by side, each with a tokenizer and case of its own. So the score of a corpus
-    is the sum of the metrics' corpus scores.
+    Statistics: those of all metrics, side by side; each metric has its own tokenizer and case. The score of a corpus is
+    therefore the weighted sum of the metrics' corpus scores.
     """
 
     name: ClassVar[str] = "combine"
@@ -63,7 +63,7 @@ class Combination(Metric):
                 f"{self.terms!r}: some metrics learn from training data, others from the data being ranked; "
                 "combine only metrics that learn from the same data"
             )
-        # scores from elsewhere have files, which the notation leaves out
+        # kept as objects, because the notation omits the files of external scores
         self.__dict__["metrics"] = tuple(metrics)
         written = [notation.Term(term.weight, str(metric)) for term, metric in zip(parsed, metrics, strict=True)]
         notation.settle(self, "terms", notation.write_sum(written))
@@ -86,7 +86,7 @@ class Combination(Metric):
 
     @property
     def is_fraction(self) -> bool:
-        """True if all metrics are fractions."""
+        """True if the scores of all metrics are fractions."""
         return all(metric.is_fraction for metric in self.metrics)
 
     @classmethod

@@ -16,7 +16,7 @@ from ranker.extractors.ngram.chrf import Chrf
 from ranker.ranks import group_spearman, merge_ties
 
 MOST_SOURCES = 500
-"""Number of sources examined: enough to detect the wrong direction in every corpus tested."""
+"""Maximum number of sources examined: enough to detect the wrong direction in every corpus tested."""
 LEVEL = 0.001
 """Two-sided p-value of a sign test over sources below which scores count as running counter to chrF."""
 
@@ -54,15 +54,15 @@ def direction_note(
         return None
     what = f"the model prefers candidates with lower chrF in {share:.0%} of the training sources"
     if exclude_self:
-        return f"{what}; references match each other less than outputs match them; train without --exclude-self"
+        return f"{what}; references match each other less than outputs match references: train without --exclude-self"
     return f"{what}; {_advice(Kind.parse(kind).directed())}"
 
 
 def judgements_note(people: Judged, *stated: str) -> str | None:
     """Return a note if judgements run counter to chrF in most sources although their direction is stated, else None.
 
-    Such ratings are refused if their direction is not stated, by a kind that the user asked for or that a ranker learnt
-    from, because conclusions from ratings read in the wrong direction are wrong.
+    The direction is stated by the kinds in `stated`, which a user asked for or a ranker learnt from. Ratings without a
+    stated direction are refused, because conclusions from ratings read in the wrong direction are wrong.
     """
     share = opposed_to_chrf(people.dataset, people.human)
     if share is None:

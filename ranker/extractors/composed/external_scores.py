@@ -37,29 +37,30 @@ _NOT_IN_NAMES = re.compile(r"[\s\[\],=]")
 class ExternalScores(SentenceMean):
     """Segment scores that another program computed, such as COMET (Rei et al. 2020), MetricX, or a language model.
 
-    They come from a file, or without one from the column or rating of the data set that is called `name`. Documents and
-    systems score the mean of their segments. No text is looked at, so only the candidates of the data set have a score:
-    references as candidates and hypotheses against each other have none.
+    They are read from a file or, without a file, from the column or rating called `name` of the data set. The score of
+    a document or system is the mean of its segments' scores. Only candidates of the data set have scores: other texts,
+    such as references scored as candidates or hypotheses compared with each other, have none.
 
     Parameters
     ----------
     file : str, optional
         Score file of mt-metrics-eval, JSON of ``comet-score --to_json``, CSV, TSV or JSONL with a score in every row,
-        or one score a line; or a folder with a file of one score a line for each system. Models keep the name, not the
-        file.
+        or one score per line; or a folder with a file of one score per line for each system. Models keep the name, not
+        the file.
     name : str, default "given"
-        What the scores are called; by default the name of the file up to its first full stop.
+        Name of the scores; by default that of the file up to its first full stop.
     direction : {"auto", "higher", "lower"}, default "auto"
-        Which scores are better. ``auto`` goes by the name, as for columns of judgements: lower for ``metricx``, ``ter``
-        or ``errors``, unless none is above 0, so that they are negated, as WMT publishes MetricX; else higher, with a
-        note unless it is the name of a known metric. In files called ``.score``, as mt-metrics-eval has them, higher is
-        better unless errors are above 0. Scores that are opposed to chrF are refused until the direction is given.
+        Whether higher or lower scores are better. ``auto`` decides by the name, as for columns of judgements: lower for
+        names such as ``metricx``, ``ter`` or ``errors``, else higher, with a note unless the name is that of a known
+        metric. Scores that are errors by their name are taken to be negated if none is above 0, as WMT publishes
+        MetricX, or if any is below 0 in a ``.score`` file of mt-metrics-eval; their signs are then reversed. Scores
+        that run counter to chrF are refused until the direction is given.
     """
 
     family: ClassVar[FeatureFamily] = "other"
     is_fraction: ClassVar[bool] = False
     file: str | None = None
-    # of the class it is the key in the registry, of an instance what its scores are called
+    # on the class the key in the registry, on an instance the name of its scores
     name: str = KEY  # type: ignore[misc]
     direction: Direction = "auto"
 
@@ -130,7 +131,7 @@ class ExternalScores(SentenceMean):
         if self.direction != "auto":
             return None
         if not lower_is_better(self.name):
-            unknown = "higher is taken to be better, because its name does not say; otherwise add direction=lower"
+            unknown = "higher scores are taken to be better, as the name does not tell; otherwise add direction=lower"
             return None if is_known_metric(self.name) or self._is_score_file else f"{self}: {unknown}"
         values = np.zeros(0)
         if self._scores is not None:
@@ -139,8 +140,8 @@ class ExternalScores(SentenceMean):
             values = _rated(dataset, self)["value"].to_numpy(np.float64)
         if self._sign(values) < 0:
             what = "no score is above 0" if np.nanmax(values) <= 0.0 else "this is a score file of mt-metrics-eval"
-            return f"{self}: {what}, so errors are negated: their signs are reversed; otherwise add direction=lower"
-        return f"{self}: lower is taken to be better, because of its name; otherwise add direction=higher"
+            return f"{self}: {what}, so errors are read as negated, with signs reversed; otherwise add direction=lower"
+        return f"{self}: lower scores are taken to be better, because of the name; otherwise add direction=higher"
 
     def _sign(self, values: FloatArray) -> float:
         """Return the factor that makes negated errors positive: -1 if `values` are negated errors, else 1.
@@ -233,7 +234,7 @@ def _of_column(dataset: Dataset, extractor: ExternalScores) -> FloatArray:
     if not len(ratings):
         known = rating_names(dataset)
         listed = f"{', '.join(map(shown, known[:8]))}{', ...' if len(known) > 8 else ''}"
-        available = f"there are {listed}{nearest(extractor.name, known)}" if known else "it has no such columns"
+        available = f"there are {listed}{nearest(extractor.name, known)}" if known else "it has no columns of scores"
         what = f"{extractor}: the data has no column {shown(extractor.name)} ({available})"
         advice = use_of_errors(dataset) if extractor.name.startswith("mqm_") else ""
         advice = advice or f": give a file, as in: ranker rank --given {extractor.name}=FILE"

@@ -29,7 +29,7 @@ _FEWEST_SOURCES, _LOOKED_AT = 20, 100
 """Minimum number of sources of a language pair for a note on related systems, and number of sources examined."""
 _RELATED = 0.3
 _FEW_SYSTEMS, _ALIKE = 8, 0.85
-"""Number of systems below which relation is not detectable, and mean similarity that causes a note instead."""
+"""Number of systems below which relations cannot be detected, and mean similarity above which they count as related."""
 _KEPT = 20_000_000
 
 
@@ -82,11 +82,11 @@ class Consensus(FittedExtractor):
       (Henikoff and Henikoff 1994); :math:`c_{jk}` is the chrF of two voters over that of each with itself, whatever
       the metric.
 
-    Relatives are found by their mean similarity over whatever is ranked, for each language pair; see
+    Related systems are found by their mean similarity over all ranked data, for each language pair; see
     `ranker.extractors.consensus.relatives` for the derivation. With ``trust=source``, or more than 500 systems, they
-    are found in each source alone, by its own similarities; then the features depend on nothing else, but agreement on
-    what is right is mistaken for relation more often. Candidates marked as references are scored but do not vote. A
-    source with one candidate gets 0 throughout.
+    are found for each source from its own similarities: then the features of a source do not depend on other sources,
+    but good systems that agree are more often mistaken for related ones. Candidates marked as references are scored but
+    do not vote. All features are 0 for a source with one candidate.
 
     A source with more than `limit` candidates is compared with `limit` of its different texts, evenly spaced in
     alphabetical order.
@@ -97,9 +97,9 @@ class Consensus(FittedExtractor):
         Similarity: a metric, negated if lower is better, or ``semantic``, whose F score is taken.
     neighbours : int, default 5
     trust : {"data", "source"}, default "data"
-        Where relatives are looked for: over whatever is ranked, or in each source alone.
+        Whether related systems are found from all ranked data or from each source alone.
     limit : int, default 1000
-        Candidates of a source that are all compared with each other.
+        Maximum number of candidates of a source that are all compared with each other.
 
     Notes
     -----
@@ -136,7 +136,7 @@ class Consensus(FittedExtractor):
 
     @property
     def needs(self) -> Needs:
-        """Three candidates per source, and the whole data set if related systems or the metric are learnt from it."""
+        """Needs of the columns: three candidates per source, and all sources if relations or the metric are learnt."""
         compared = self._compared
         return Needs(
             references=0,
@@ -187,7 +187,7 @@ class Consensus(FittedExtractor):
             chosen[np.flatnonzero(pairs == lp)[:_LOOKED_AT]] = True
         if not chosen.any():
             return []
-        # by their wording: of any two good translations an encoder thinks alike
+        # similarity of wording (chrF), because an encoder finds any two good translations similar
         learnt = Consensus(limit=self.limit)._relations(dataset.select_sources(chosen))
         crowds = {lp: learnt.majority(lp) for lp in enough if lp in learnt.language_pairs}
         consequence = "agree with each other, right or wrong: if they are versions of one system, include only one"

@@ -26,7 +26,7 @@ import numpy as np
 from ranker.arrays import BoolArray, FloatArray
 
 USUAL = 0.3
-"""t; together with `LENIENCE` chosen over wmt12 to wmt14, wmt19-darr and ted21-mqm: see docs/consensus.md."""
+"""The excess t; chosen together with `LENIENCE` on wmt12 to wmt14, wmt19-darr and ted21-mqm: see docs/consensus.md."""
 LENIENCE = 0.3
 _ROUNDS = 6
 _SWEEPS = 30
@@ -34,7 +34,7 @@ _LEAST = 1e-3
 
 
 def relatives(similarity: FloatArray, known: BoolArray) -> FloatArray:
-    """Return the relation of each pair of voters, from 0 (independent) to 1 (copies), shape (..., n, n).
+    """Return the relation of each pair of voters, from 0 (independent) to 1 (copies), shape (..., voters, voters).
 
     `similarity` contains the voters' mean similarities. Pairs of different voters outside the mask `known` get 0.
     """
@@ -63,7 +63,7 @@ def relatives(similarity: FloatArray, known: BoolArray) -> FloatArray:
 
 
 def vote_weights(relation: FloatArray) -> FloatArray:
-    """Return the weights of the voters' votes, shape (..., n), for relations of shape (..., n, n)."""
+    """Return the weights of the voters' votes, shape (..., voters), for relations of shape (..., voters, voters)."""
     return np.asarray(1.0 / relation.sum(axis=-1))
 
 

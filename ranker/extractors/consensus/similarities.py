@@ -89,7 +89,7 @@ def _compare(texts: Dataset, rows: Int64Array, similarity: Similarity) -> FloatA
     size = texts.candidate_offsets[source + 1] - first
     starts = offsets_of(size)
     values = np.empty(starts[-1])
-    # of a pair that is compared once, the second is not before the first
+    # if each pair is compared only once, its second text does not come before its first
     width = rows - first + 1 if similarity.compares_both else size
     ends = np.cumsum(width)
     done = 0

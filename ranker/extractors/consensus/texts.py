@@ -42,8 +42,7 @@ def source_texts(dataset: Dataset) -> SourceTexts:
 def canonical_order(dataset: Dataset) -> Int64Array:
     """Return candidate numbers sorted by source, then by text and system, regardless of their order in the data.
 
-    Sums over the candidates of a source are taken in this order, so that they are the same in whatever order the
-    candidates come.
+    Candidates of a source are summed in this order, so that the sums do not depend on the order of the candidates.
     """
     candidates = dataset.candidates
     text, system = (candidates[name].factorize(sort=True)[0] for name in ("text", "system"))

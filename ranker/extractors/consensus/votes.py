@@ -14,9 +14,9 @@ _COPY = 8
 
 
 def normalise(similarity: FloatArray, *, lower: bool = False) -> FloatArray:
-    """Return similarities relative to the texts' self-similarities, averaged over both directions, shape (..., n, n).
+    """Return similarities relative to self-similarities, averaged over both directions, shape (..., texts, texts).
 
-    Similarities that are negated error rates, `lower`, are increased by 1 first.
+    If `lower` is set, the similarities are negated error rates, and are increased by 1 first.
     """
     shift = 1.0 if lower else 0.0
     alone = np.sqrt(np.maximum(np.diagonal(similarity, axis1=-2, axis2=-1) + shift, 0.0))
@@ -41,7 +41,7 @@ def count_votes(
     is_other = voting[:, :, np.newaxis] & ~np.eye(number, dtype=bool)
     equal = text[:, :, np.newaxis] == text[:, np.newaxis, :]
     share = 1.0 / np.maximum((equal & voting[:, :, np.newaxis]).sum(axis=1), 1)
-    # of the voters, those related count together as one
+    # related voters together count as one
     related = np.where(np.eye(number, dtype=bool), 1.0, relation) * voting[:, np.newaxis, :]
     weight = 1.0 / np.maximum(related.sum(axis=2), 1.0)
     features = (
@@ -55,7 +55,7 @@ def count_votes(
 
 
 def shared_votes(wording: FloatArray, voting: BoolArray) -> FloatArray:
-    """Return vote weights, shape (..., n), that let candidates share a vote if their similarity in `wording` is high.
+    """Return vote weights, shape (..., voters), by which voters with a high similarity in `wording` share a vote.
 
     Henikoff and Henikoff (1994) weigh sequences so that copies together count as one.
     """

@@ -140,7 +140,7 @@ def test_negated_errors_are_turned_in_files_and_in_columns(data: Dataset) -> Non
             assert scorer.metric.transform(dataset)[:, 0] == pytest.approx(errors)
             assert not scorer.higher_is_better
             assert candidate_scores(scorer, dataset) == pytest.approx(-errors)
-            note = "no score is above 0, so errors are negated" if values[0] < 0 else "lower is taken to be better"
+            note = "no score is above 0, so errors are" if values[0] < 0 else "lower scores are taken to be better"
             assert f"{scorer.metric}: {note}" in (scorer.note(dataset) or "")
             stated = make_metric(f"{text[:-1]},direction=higher]")
             assert stated.transform(dataset)[:, 0] == pytest.approx(values)
@@ -202,7 +202,7 @@ def test_penalties_that_are_missing_are_made_of_marked_errors() -> None:
     for name, advice in (("mqm_total", ", but 1 marked error: ranker data convert"), ("comet", ": give a file")):
         with pytest.raises(DataError) as refused:
             make_metric(f"given[name={name}]").transform(marked)
-        assert f"has no column '{name}' (it has no such columns){advice}" in str(refused.value)
+        assert f"has no column '{name}' (it has no columns of scores){advice}" in str(refused.value)
 
 
 @pytest.mark.parametrize("text", ["given[file=secret.txt,name=x]", "combine[bleu + given[file=secret.txt,name=x]]"])
