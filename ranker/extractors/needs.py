@@ -9,7 +9,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.languages import ENGLISH
 
 COMPARABLE = 3
-"""Number of candidates of a source below which none can be compared with what the others have in common."""
+"""Minimum number of candidates of a source for comparing each candidate with what the others have in common."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Needs:
     other_candidates: bool = False
     """True if the columns of a candidate depend on the other candidates, and so are no evidence about a system."""
     other_sources: bool = False
-    """True if the columns of a shard differ from those in the whole data set."""
+    """True if the columns depend on other sources, so that those of a shard differ from those of the whole data set."""
     known_texts: bool = False
     """True if only candidates of the data set can be scored, not other texts such as hypotheses against each other."""
 

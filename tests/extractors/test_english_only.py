@@ -236,5 +236,5 @@ def test_commands_say_it_once_on_stderr(tmp_path, monkeypatch, command):
     words = ("rerank", "de.nbest", "--references", "de.ref", "--oracle")
     assert notes(*words, "meteor[language=de]") == []
     assert notes(*words, "meteor") == [
-        "ranker: note: meteor assumes English, but the translations are not: set the language, as meteor[language=de]"
+        "ranker: note: meteor assumes English, but translations are in another language: set it, as meteor[language=de]"
     ]

@@ -47,7 +47,7 @@ class DependencyStructure(FittedExtractor):
         Compare lemmas instead of lower-cased words.
     f1 : bool, default False
         Add 15 columns with 2 x matches / (triplets of the candidate + triplets of the reference) of the type, 0 where
-        both have none.
+        neither has any.
     """
 
     name: ClassVar[str] = "ds"
@@ -64,7 +64,7 @@ class DependencyStructure(FittedExtractor):
 
     @property
     def needs(self) -> Needs:
-        """English if the included parser is used, else any language."""
+        """Needs of the columns: English translations if the included parser is used, else any language."""
         return Needs.english(*(("parser",) if self.parser == SHIPPED else ()))
 
     def signed(self) -> dict[str, object]:

@@ -45,7 +45,7 @@ UNIVERSAL = (
     ),
     Rule("preposition-object", ("case",), head_relations=OBLIQUES, swapped=True),
 )
-"""Universal Dependencies, versions 1 and 2."""
+"""Rules for the labels of Universal Dependencies, versions 1 and 2."""
 
 CLEARNLP = (
     Rule("agent-verb", ("nsubj", "csubj")),
@@ -55,7 +55,7 @@ CLEARNLP = (
     Rule("verb-modifier", ("advmod", "advcl", "prt", "npadvmod", "neg"), head_tags=VERBS),
     Rule("preposition-object", ("pobj",)),
 )
-"""The labels of spaCy's English models."""
+"""Rules for the labels of spaCy's English models."""
 
 
 def scheme_of(relation_names: tuple[str, ...]) -> tuple[Rule, ...]:
@@ -88,7 +88,7 @@ def triplets(parses: Parses, *, lemma: bool = False) -> Triplets:
     numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
     word = np.fromiter(map(numbers.__getitem__, words), dtype=np.int32, count=len(words))
     sentence = np.repeat(np.arange(len(parses), dtype=np.int64), np.diff(parses.offsets))
-    # positions in the columns; the root's head is itself, and no rule takes it
+    # positions in the columns; a root is its own head, and no rule has its relation
     start = parses.offsets[:-1][sentence]
     own = np.arange(len(words), dtype=np.int64)
     head = np.where(parses.heads < 0, own, start + parses.heads)

@@ -29,7 +29,7 @@ _MOST_SHIFTS_TRIED = 1000
 
 
 class Limits(NamedTuple):
-    """The program whose search is imitated (`TERCOM` or `SACREBLEU`), and the limits that prune the search."""
+    """Limits that prune the search, and the program whose search is imitated (`TERCOM` or `SACREBLEU`)."""
 
     search: int
     beam: int
@@ -106,20 +106,20 @@ def _keeps_best_path(search: ShiftSearch, length: int, distance: int) -> bool:
     """True if the pruning of tercom or sacreBLEU is sure to keep a path with the exact edit distance `distance`."""
     limits = search.limits
     if limits.search == TERCOM:
-        # On a best path a state behind k of the lacking words costs at most distance - (lacking - k), and any state
-        # behind them at least k: a state of the path is never worse than the best one by more than this.
+        # On a best path, a state after k of the words that the reference lacks costs at most distance - (lacking - k),
+        # and any state after these words at least k: a state of the path is not worse than the best by more than this.
         return distance - search.lacking <= limits.beam
-    # A best path of this distance strays at most so far from the line between the corners.
+    # A best path of this distance strays from the line between the corners by at most half of the left side.
     return abs(len(search.reference) - length) + distance < 2 * (limits.beam - 2)
 
 
 def _realign_on_integers(search: ShiftSearch) -> None:
-    """Do what `_realign` does, but with integers as bit vectors if the pruning is sure to keep all best paths."""
+    """Realign as `_realign` does, but with integers as bit vectors if the pruning is sure to keep all best paths."""
     words, reference, alignment = search.words, search.reference, search.alignment
     column, row = len(words), len(reference)
     every = (1 << row) - 1
     above, below = every, 0
-    as_diagonal, more_than_left = [], []  # of each word, a bit for each reference word
+    as_diagonal, more_than_left = [], []  # for each word, one bit per reference word
     for word in words:
         match = search.masks[word]
         same = (((match & above) + above) ^ above) | match | below

@@ -48,28 +48,28 @@ class TranslationEditRate(Metric):
     where an edit inserts, deletes or substitutes a word or shifts a block of words (Snover et al. 2006). Shifts are
     found by greedy search. By default scores equal sacreBLEU's divided by 100, with ``search=tercom`` those of tercom
     0.10.0. The two prune alignments differently (see `beam`), so that sacreBLEU finds a few more edits in some long
-    segments. An empty candidate scores 1, against one reference. Against an empty reference a candidate with words
-    scores 1, an empty one 0.
+    segments. An empty candidate scores 1 against one reference. Against an empty reference, a candidate with words
+    scores 1 and an empty candidate 0.
 
     Parameters
     ----------
     search : {"sacrebleu", "tercom"}, default "sacrebleu"
-        Whose greedy search.
+        Program whose greedy search for shifts is used.
     beam : int or none, default none
-        How far the edit distance is pruned; none stands for the program's own value, tercom 20, sacreBLEU 25. In tercom
-        the edits by which a partial alignment may be worse than the best one that covers as many candidate words; in
-        sacreBLEU the words that it may be away from the diagonal.
+        Limit for pruning the edit distance; with none, the program's own value: tercom 20, sacreBLEU 25. In tercom it
+        is the number of edits by which a partial alignment may be worse than the best one that covers as many candidate
+        words; in sacreBLEU, the number of words by which an alignment may be away from the diagonal.
     max_distance : int, default 50
-        Words that a block is moved at most; 0 forbids shifts.
+        Maximum number of words by which a block is moved; 0 forbids shifts.
     max_size : int, default 10
-        Words of a block at most; 0 forbids shifts.
+        Maximum number of words of a block; 0 forbids shifts.
     no_punct : bool, default False
-        Remove the marks ``. , ? : ; ! " ( )``, and East Asian ones with tokenizer ``tercom-asian``. As in tercom, with
-        its search, an empty word remains before a sentence whose first token they were, or as a sentence which was such
-        a token alone.
+        Remove the marks ``. , ? : ; ! " ( )``, and East Asian ones with tokenizer ``tercom-asian``. With
+        ``search=tercom``, as in tercom, an empty word remains in place of such marks if they are the first token of a
+        sentence that has other words, or its only token.
     tokenizer : str, default "none"
-        tercom and sacreBLEU split at white space (``none``). ``tercom`` is what tercom's option -N does,
-        ``tercom-asian`` that of -N -A; ``13a`` separates punctuation too.
+        tercom and sacreBLEU split at white space (``none``). ``tercom`` does what tercom's option -N does, and
+        ``tercom-asian`` what -N -A do; ``13a`` separates punctuation too.
     lowercase : bool, default True
 
     Notes
@@ -134,7 +134,7 @@ class TranslationEditRate(Metric):
 
 
 def without_marks(segments: TokenisedTexts, marks: str, *, leave_empty_words: bool) -> TokenisedTexts:
-    """Remove the characters `marks` from all words, then all empty words or, with `leave_empty_words`, most of them.
+    """Remove the characters `marks` from all words, then empty words or, with `leave_empty_words`, most empty words.
 
     With `leave_empty_words`, an empty first word is kept if the text has non-empty words or had no other word.
     """

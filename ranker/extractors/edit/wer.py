@@ -67,7 +67,7 @@ class WordErrorRate(ReferenceErrorRate):
     .. math:: \min_r \frac{\mathrm{insertions} + \mathrm{deletions} + \mathrm{substitutions}}{|r|}
 
     (Nießen et al. 2000); the reference r with the lowest rate counts, with its own length (Cer et al. 2010, footnote
-    8). An empty candidate scores 1. Against an empty reference a candidate with words scores 1, an empty one 0.
+    8). An empty candidate scores 1; against an empty reference, it scores 0 and a candidate with words 1.
 
     Parameters
     ----------

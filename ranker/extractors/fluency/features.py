@@ -39,8 +39,8 @@ class Perplexity(FittedExtractor):
     .. math:: -\frac{\ln 10 \, \log_{10} P(\text{candidate})}{\text{tokens} + 1}
 
     with sentence boundaries counted (Ye, Zhou and Lin 2007, section 4.2.3). The reference language model is an
-    interpolated modified Kneser-Ney model (Chen and Goodman 1998), learnt anew from the references of whatever is
-    ranked. As published, a candidate's own references are among them. Lower is more fluent.
+    interpolated modified Kneser-Ney model (Chen and Goodman 1998), learnt anew from the references of the data being
+    ranked. As published, they include the candidate's own references. Lower is more fluent.
 
     The model depends on which sentences the references are, not on their order: they are sorted by their code points
     before they are counted. KenLM's ``lmplz`` estimates slightly different discounts from other orders of the same
@@ -57,25 +57,25 @@ class Perplexity(FittedExtractor):
     Parameters
     ----------
     order : int, default 3
-        Order of the model, 1 to 6; that of the file where there is one.
+        Order of the model, 1 to 6; a model from a file keeps its own order.
     leave_out : bool, default False
-        Score every candidate under the model without the references of its own source: exact counts, discounts of the
-        whole model.
+        Score every candidate under a model without the references of its own source. The counts are exact; the
+        discounts are those of the whole model.
     oov : bool, default False
         Add the column ``perp.oov``: share of the candidate's tokens that the model has not seen.
     match : bool, default False
-        Add the column ``perp.match``: mean length of the n-grams that the model had for the candidate.
+        Add the column ``perp.match``: mean length of the longest n-gram of the model that ends at each token.
     unit : {"words", "tags"}, default "words"
-        Model the words, or the parts of speech that the parser gives them: how usual the build of the sentence is,
-        whatever it speaks of.
+        Model the words, or the parts of speech that the parser assigns to them. The latter tells how usual the
+        structure of the sentence is, regardless of its topic.
     parser : str, default "shipped"
-        Of ``unit=tags``, as of `ds`.
+        Parser for ``unit=tags``, as for `ds`.
     tokenizer : {"13a", "none"}, default "13a"
-        Of ``unit=words``.
+        For ``unit=words``.
     lowercase : bool, default True
-        Of ``unit=words``.
+        For ``unit=words``.
     model : str, optional
-        Instead of the references' model: ``shipped``, or an ARPA file, plain or gzip, or a binary file of KenLM.
+        Model to use instead of one of the references: ``shipped``, an ARPA file (plain or gzip), or a KenLM binary.
     """
 
     name: ClassVar[str] = "perp"
@@ -106,7 +106,7 @@ class Perplexity(FittedExtractor):
 
     @property
     def needs(self) -> Needs:
-        """Enough references to learn a model from, or none for a model from a file; English for included models."""
+        """Needs of the columns: references to learn a model from, unless it is given; English for included models."""
         parser = ("parser",) if self.unit == "tags" and self.parser == SHIPPED else ()
         needs = Needs.english(*(("model",) if self.model == SHIPPED else ()), *parser)
         return dataclasses.replace(needs, references=ENOUGH_REFERENCES if self.model is None else 0)
@@ -124,7 +124,7 @@ class Perplexity(FittedExtractor):
 
     @property
     def lower_is_better(self) -> tuple[str, ...]:
-        """All columns but ``perp.match``."""
+        """Names of all columns except ``perp.match``."""
         return tuple(column for column in self.columns if not column.endswith(".match"))
 
     def signed(self) -> dict[str, object]:
@@ -172,7 +172,7 @@ class Perplexity(FittedExtractor):
                 used, wanted = (
                     ",".join(f"{name}={value}" for name, value in fields.items()) for fields in (options, trained)
                 )
-                notes.append(f"was trained with {wanted}, but perp uses {used}: match them")
+                notes.append(f"was trained with {wanted}, but perp uses {used}: use the options of the model")
         batch = self._batch(dataset)
         known = model.knows(batch.segments.vocabulary)[batch.segments.take(batch.candidate)[0]]
         unknown, foreign = int((~known).sum()), not notes and len(known) and known.mean() < FEWEST_KNOWN
@@ -278,7 +278,7 @@ class ReferenceModel:
 @view
 def _language_model(dataset: Dataset, options: Perplexity) -> ReferenceModel:
     batch = options._batch(dataset)
-    # the discounts depend on which words appear last: by code points, so not on the order of the sources
+    # discounts depend on the order of the texts: sorted by code points, the order of the sources does not matter
     rows = np.argsort(dataset.references["text"].to_numpy(object), kind="stable")
     source = dataset.references["source"].to_numpy(np.int64)[rows]
     counts = count_ngrams(*batch.segments.take(batch.reference[rows]), options.order)

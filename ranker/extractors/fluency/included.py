@@ -13,7 +13,7 @@ from ranker.storage.model_files import array_digest, read_arrays
 
 DIRECTORY = "lm-en"
 TOKENIZER = "13a"
-"""Tokenizer of the model of words, which are lower-cased."""
+"""Tokenizer of the included model of words, which is trained on lower-cased words."""
 Unit = Literal["words", "tags"]
 
 

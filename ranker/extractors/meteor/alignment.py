@@ -1,16 +1,17 @@
 """METEOR's alignment of a candidate with a reference: a beam search over their matches.
 
 The reference is read from left to right. At each word a partial alignment takes one of the matches that begin there, if
-the candidate's words are free, or none. The best covers the most words, weighted by module; of these it has the fewest
-chunks, of these the least distance between the places of matched words (Denkowski and Lavie 2014, section 2).
+the candidate's words are free, or no match. The best alignment covers the most words, weighted by module; ties go to
+the fewest chunks, then to the least distance between the positions of matched words (Denkowski and Lavie 2014,
+section 2).
 
 With ``as_meteor`` the search has two peculiarities of the program Meteor 1.5, found by comparing alignments:
 
-* weights are cut down to whole numbers where alignments are compared, so that of single words only exact matches count
-  as covered: where matches compete, a stem or a synonym match is taken if it saves a chunk or costs none, never for its
-  own sake. The weights are there those of the parameter set ``rank``, whatever scores are made with;
+* weights are truncated to whole numbers when alignments are compared, so that of single words only exact matches count
+  as covered: where matches compete, a stem or synonym match is taken only if it saves a chunk or costs none. The search
+  uses the weights of the parameter set ``rank``, whichever set the scores use;
 * the distance of a match is charged to the alternatives tried after it instead of to the alignment that takes it, so
-  that among equals the alignment wins that declined what lay near.
+  that of otherwise equal alignments one without a near match wins.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from ranker.extractors.meteor.matching import MatchTables, list_matches, matches
 from ranker.storage.kernels import kernel
 
 STATISTICS = 21
-"""Candidate words, reference words, function words of each, chunks (0 if all words of both match in one chunk); then of
-each of the four modules the matched content and function words of the candidate and of the reference."""
+"""Number of statistics: candidate words, reference words, function words of each, chunks (0 if all words of both match
+in one chunk); then the matched content and function words of candidate and reference for each of the four modules."""
 _FIRST_MODULE = 5
 _SCALE = 1000  # weights are compared as whole thousandths, so that sums have no rounding
 _OPEN = -1

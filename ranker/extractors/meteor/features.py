@@ -23,24 +23,24 @@ from ranker.text.ratios import ratio
 class MeteorParts(FittedExtractor):
     """METEOR's score and its components, 5 columns, and the share of words that each module matched, one column each.
 
-    Score, weighted precision and recall, their weighted harmonic mean and the fragmentation penalty as of `meteor`
+    Score, weighted precision and recall, their weighted harmonic mean and the fragmentation penalty as for `meteor`
     (Denkowski and Lavie 2014), against the reference with the best score. The share of a module is the number of words
-    that it matched over the number of words, both sides together. Where nothing matches the penalty is at its greatest,
-    gamma.
+    that it matched over the number of all words, in candidate and reference together. If nothing matches, the penalty
+    has its highest value, gamma.
 
     Parameters
     ----------
     parameters : {"rank", "adq", "li", "METR", "METR-r", "METR:0.5", "METR-r:0.5"}, default "rank"
     modules : {"exact", "exact+stem", "exact+synonym", "exact+stem+synonym"}, default "exact+stem"
-        Which words match besides equal ones. With synonyms WordNet must be there, in training and in ranking: a column
-        that meant something else without it would mislead the ranker.
+        Modules that match words. For synonyms, WordNet must be installed both in training and in ranking, because
+        columns with another meaning would mislead the ranker.
     language, stemmer, wordnet, function_words
-        As of `meteor`.
+        As for `meteor`.
 
     Notes
     -----
     Columns: ``meteor_parts.score``, ``.precision``, ``.recall``, ``.mean``, ``.penalty``, then ``.exact``, ``.stem``,
-    ``.synonym``, as far as they are among the modules.
+    ``.synonym`` for the modules in use.
     """
 
     name: ClassVar[str] = "meteor_parts"

@@ -79,50 +79,50 @@ class Meteor(Metric):
     Parameters
     ----------
     parameters : {"rank", "adq", "li", "METR", "METR-r", "METR:0.5", "METR-r:0.5"}, default "rank"
-        Values of the next seven options: Meteor 1.5 for ranking, for adequacy and for languages without resources, and
-        the four of Cer, Manning and Jurafsky (2010), with content and function words and all modules weighted alike.
-        Those of ``rank`` follow the language.
+        Defaults of the next seven options: those of Meteor 1.5 for ranking, for adequacy and for languages without
+        resources, and the four of Cer, Manning and Jurafsky (2010), which weight content and function words, and all
+        modules, alike. Those of ``rank`` depend on the language.
     language : str, default "auto"
-        Language of the translations, as ``de``; ``auto`` takes the target language of every source, English where it is
-        not known. The parameters of ``rank`` are those that Meteor 1.5 has for Czech, English, French, German and
-        Spanish, and for all other languages its language-independent ones, for which content and function words are
+        Language of the translations, such as ``de``; ``auto`` takes the target language of each source, or English if
+        it is unknown. The parameters of ``rank`` are those that Meteor 1.5 has for Czech, English, French, German and
+        Spanish; for all other languages they are its language-independent ones, which weight content and function words
         alike. Synonyms are English only.
     alpha, beta, gamma, delta : float, optional
         Weight of recall, 0 to 1; shape and greatest value of the penalty; weight of content words, 0 to 1.
     stem_weight, synonym_weight, paraphrase_weight : float, optional
         Weight of a match of that module, 0 to 1; an exact match has 1.
     modules : {"exact", "exact+stem", "exact+synonym", "exact+stem+synonym"}, default "exact+stem+synonym"
-        Which words match besides equal ones. Where no WordNet is installed synonyms are left out, which is said once.
+        Modules that match words. If WordNet is not installed, synonyms do not match, and a note says so once.
     stemmer : str, default "auto"
-        Language of the Snowball stemmer (Porter 2001), as ``german``; ``auto`` follows the language. Where there is
-        none, as for Czech, no stems match.
+        Language of the Snowball stemmer (Porter 2001), such as ``german``; ``auto`` follows the language. If there is
+        no stemmer, as for Czech, no stems match.
     wordnet : str, default "auto"
-        Where the files of WordNet 3.x are (Fellbaum 1998); ``auto`` looks where they are usually installed.
+        Directory of the files of WordNet 3.x (Fellbaum 1998); ``auto`` looks in the usual places.
     paraphrases : str, optional
         A paraphrase table in Meteor's format; with it phrases match too.
     function_words : str, default "auto"
-        Which words are function words: ``czech``, ``english``, ``french``, ``german`` or ``spanish``, lists made for
-        this project, ``none``, or a file of words. ``auto`` follows the language, with none for other languages.
+        List of function words: ``czech``, ``english``, ``french``, ``german`` or ``spanish``, which were made for this
+        project, ``none``, or a file of words. ``auto`` follows the language, with ``none`` for other languages.
     beam : int, default 40
-        Partial alignments kept.
+        Number of partial alignments kept in the search.
     parity : {"meteor-1.5"}, optional
-        Align with the two peculiarities of Meteor 1.5 that `ranker.extractors.meteor.alignment` describes, and say in
-        a note what else is needed for its very scores.
+        Align with the two peculiarities of Meteor 1.5 that `ranker.extractors.meteor.alignment` describes, and note
+        what else is needed for its exact scores.
     tokenizer : default "meteor"
         ``meteor`` is Meteor's option ``-norm``, ``meteor-words`` is ``-norm -noPunct``; both lower-case, and treat
         every language as English.
     lowercase : bool, default False
-        For the other tokenisers.
+        For the other tokenizers.
 
     Notes
     -----
-    Statistics: 21 counts, of the reference with the best score; see `ranker.extractors.meteor.alignment.STATISTICS`.
-    Then the number of sentences in each language that has parameters of its own, and in others. A corpus of several of
-    them takes the language-independent parameters.
+    Statistics: 21 counts for the reference with the best score; see `ranker.extractors.meteor.alignment.STATISTICS`.
+    Then the number of sentences in each language that has parameters of its own, and in other languages. A corpus in
+    several of these languages is scored with the language-independent parameters.
     With ``parity=meteor-1.5``, Meteor's own list of function words (``function_words=FILE``; not included) and WordNet
     3.0, segment and corpus scores equal those of Meteor 1.5 with its modules exact, stem and synonym; with its
     paraphrase table (``paraphrases=FILE``; not included) phrases match too. With the list of function words made for
-    this project segment scores are .011 away on average, on 510 segments of WMT and TED translations.
+    this project, segment scores differ by .011 on average, on 510 segments of WMT and TED translations.
     """
 
     name: ClassVar[str] = "meteor"
@@ -207,7 +207,7 @@ class Meteor(Metric):
 
     @property
     def needs(self) -> Needs:
-        """English if the stemmer or the function words are set to English, else any language."""
+        """Needs of the columns: English translations if `stemmer` or `function_words` is ``english``, else any."""
         named = {"stemmer": MODULES[STEM] in self.modules, "function_words": True}
         return Needs.english(*(option for option, used in named.items() if used and getattr(self, option) == "english"))
 
@@ -223,7 +223,7 @@ class Meteor(Metric):
             return f"{self}: the translations are in {target}; use {better}" if target else None
         languages = set(dataset.target_languages.tolist())
         if languages == {""} and other_language(dataset):
-            return f"{self} assumes English, but the translations are not: set the language, as meteor[language=de]"
+            return f"{self} assumes English, but translations are in another language: set it, as meteor[language=de]"
         lacking = sorted(languages - {""} - set(STEMMERS))
         if lacking and self.stemmer == AUTO and MODULES[STEM] in self.modules:
             return f"{self}: no stemmer for {', '.join(lacking)}, so only identical words match"
@@ -232,7 +232,7 @@ class Meteor(Metric):
     def statistics(self, dataset: Dataset) -> FloatArray:
         """Return word, chunk and match counts for the best reference, and the language, shape (candidates, 27)."""
         pairs, rows = self.pair_rows(dataset)
-        # of equal references the first, as METEOR 1.5 does
+        # ties go to the first reference, as in METEOR 1.5
         best_rows: FloatArray = rows[pairs.best(self.score(rows))]
         return best_rows
 
@@ -274,7 +274,7 @@ class Meteor(Metric):
         """Return the components of the scores for statistics `rows`, with the parameters `values` of one language."""
         alpha, beta, gamma, delta, weights = values
         lengths, functions, chunks = rows[..., 0:2], rows[..., 2:4], rows[..., 4]
-        # modules, sides, content and function words
+        # axes: module, candidate or reference, content or function words
         matched = rows[..., 5:STATISTICS].reshape(*rows.shape[:-1], len(MODULES), 2, 2)
         importance = delta, 1 - delta
         total = (lengths - functions) * importance[0] + functions * importance[1]

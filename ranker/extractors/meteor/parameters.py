@@ -26,9 +26,9 @@ RANKING: dict[str, Parameters] = {
     "fr": Parameters(0.9, 1.4, 0.6, 0.65, (1.0, 0.2, 0.0, 0.4)),
     OTHER: Parameters(0.75, 1.4, 0.7, 0.5, (1.0, 0.5, 0.5, 0.5)),
 }
-"""Alpha, beta, gamma, delta, and the weights of exact, stem, synonym and paraphrase matches that Meteor 1.5 has for
-ranking, by target language; in other languages those that it calls language-independent, for which content and function
-words are all alike (Denkowski and Lavie 2014)."""
+"""Meteor 1.5's parameters for ranking, by target language: alpha, beta, gamma, delta, and the weights of exact, stem,
+synonym and paraphrase matches (Denkowski and Lavie 2014). `OTHER` has its language-independent parameters, which weight
+content and function words alike."""
 LANGUAGES = tuple(RANKING)
 
 _EQUAL = (1.0, 1.0, 1.0, 1.0)
@@ -51,7 +51,7 @@ STEMMERS = {
 }
 """Snowball stemmers (Porter 2001) by language."""
 FUNCTION_WORDS = {"cs": "czech", "de": "german", "en": "english", "es": "spanish", "fr": "french"}
-"""Lists of function words by language (`ranker.text.function_words`); others need no list, see `RANKING`."""
+"""Lists of function words by language (`ranker.text.function_words`); other languages need none, see `RANKING`."""
 
 
 def parameter_language(language: str) -> str:

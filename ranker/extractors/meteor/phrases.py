@@ -39,7 +39,7 @@ def no_paraphrases(sentences: int) -> Paraphrases:
 def find_paraphrases(path: str, segments: TokenisedTexts) -> Paraphrases:
     """Find the phrases of the table at `path` that occur in `segments`, and their paraphrases in both directions."""
     numbers = {word: number for number, word in enumerate(segments.vocabulary)}
-    # a table has millions of phrases: only those are kept whose neighbouring words are neighbours in the sentences too
+    # a table has millions of phrases: a phrase is kept only if its neighbouring words are neighbours in a sentence
     size = len(numbers)
     neighbours = set((segments.values[:-1].astype(np.int64) * size + segments.values[1:]).tolist())
     entries: list[tuple[Phrase, Phrase]] = []

@@ -21,21 +21,21 @@ from ranker.text.tokens import TokenBatch, token_batch
 class Mismatch(FittedExtractor):
     r"""Differences in meaning between a candidate and its nearest reference, in 7 columns; English only.
 
-    - ``mismatch.negation``: negations (*not*, *never*, *nobody*, *n't*) of one side if the other has none. A word such
-      as *fail* on the other side, or an opposite, excuses them.
-    - ``mismatch.opposite``: words for their opposites, by a list, and *possible* for *impossible*.
-    - ``mismatch.number``: numbers for others, in digits or words.
-    - ``mismatch.name``: words with a capital for others, unless they may be spellings of one name.
+    - ``mismatch.negation``: negations (*not*, *never*, *nobody*, *n't*) in one text if the other has none. They are
+      excused by a word such as *fail* in the other text, or by an opposite.
+    - ``mismatch.opposite``: words replaced by their opposites, from a list or as in *possible* and *impossible*.
+    - ``mismatch.number``: numbers, in digits or words, replaced by other numbers.
+    - ``mismatch.name``: capitalised words replaced by others, unless both may be spellings of one name.
     - ``mismatch.role``: 1 if two words changed sides of a third in otherwise equal words, as in *man bites dog*;
-      passives are read as actives, and what a preposition governs is left out.
-    - ``mismatch.tense``: 1 if only one of the two is about the future.
-    - ``mismatch.repetition``: stretches of up to six words that follow each other twice.
+      passives are read as actives, and words in prepositional phrases are left out.
+    - ``mismatch.tense``: 1 if only one of the two texts is about the future.
+    - ``mismatch.repetition``: stretches of up to six words that occur twice in a row.
 
-    Such a difference says something only where little else differs: in loose translations, other wording looks like it.
+    Such a difference is informative only if little else differs: in loose translations, other wording looks like it.
     So all columns are multiplied by ``min(1, max(0, (n - .94) / .03))``, where the nearness n is the share of words,
-    by stem, that the two have in common, apart from the words of the differences. They lie in [0, words], lower is
-    better, and are 0 for an exact copy, for most candidates, and where a side has no words. Of several references the
-    nearest counts, of equally near ones the one with the fewest differences.
+    by stem, that the two texts have in common, apart from the words of the differences. Columns lie in [0, words],
+    lower is better, and they are 0 for an exact copy, for most candidates, and if a text has no words. Of several
+    references the nearest counts; ties go to the reference with the fewest differences.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Mismatch(FittedExtractor):
 
     Notes
     -----
-    Nothing is parsed. What is missing or added is not counted: other words cannot be told from it.
+    Texts are not parsed. Missing and added words are not counted, because they cannot be told from other wording.
     """
 
     name: ClassVar[str] = "mismatch"
@@ -63,7 +63,7 @@ class Mismatch(FittedExtractor):
 
     @property
     def needs(self) -> Needs:
-        """English, the language of the included word lists."""
+        """Needs of the columns: English translations, because the included word lists are English."""
         return Needs.english("words")
 
     def transform(self, dataset: Dataset) -> FloatArray:
@@ -87,13 +87,13 @@ class Mismatch(FittedExtractor):
 
 
 class _Texts:
-    """Texts of a data set, in which only pairs with nearly equal stems are analysed further."""
+    """Texts of a data set; only pairs of texts with nearly equal stems are compared in detail."""
 
     def __init__(self, batch: TokenBatch) -> None:
         self.batch = batch
         facts = map(word_facts, batch.segments.vocabulary)
         self.stems = [fact.stem if fact.spelled else "" for fact in facts]
-        # for references, whose candidates follow each other
+        # cached for references, because their candidates follow each other
         self.counted = functools.lru_cache(maxsize=256)(self._counted)
         self.facts = functools.lru_cache(maxsize=256)(self._facts)
 

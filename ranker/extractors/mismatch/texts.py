@@ -312,7 +312,7 @@ def compare(candidate: TextFacts, reference: TextFacts) -> Comparison:
     _role_changes(found, candidate, reference)
     _tense_changes(found, candidate, reference)
     found["repetition"] = sorted((Counter(candidate.repeated) - Counter(reference.repeated)).elements())
-    # a negation takes an auxiliary along, and a tense changes two words
+    # a negation adds an auxiliary too, and a change of tense changes two words
     words = sum(len(found[kind]) for kind in ("opposite", "number", "name"))
     words += 2 * bool(found["negation"]) + 2 * bool(found["tense"])
     again = sum(len(stretch.split()) for stretch in found["repetition"])
@@ -355,10 +355,10 @@ def _polarity(
     excused = any(fact.stem in soft or fact.lower in soft for fact in (missing if more > 0 else extra)) or bool(
         opposites
     )
-    # a second negation is often one more for the same: not ... nor, no one ... not
+    # a second negation often only repeats the first: not ... nor, no one ... not
     if more and not excused and not (candidate.negations and reference.negations):
         found["negation"] = ["negated" if more > 0 else "not negated"] * abs(more)
-    # less equal is more unequal
+    # "less equal" means "more unequal"
     degrees = sum(bool({*each.split()} & lists()["degrees"]) for each in opposites)
     if not more and not (degrees and len(opposites) == 2 * degrees):
         found["opposite"] = opposites

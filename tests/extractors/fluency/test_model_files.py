@@ -88,7 +88,7 @@ def test_notes_tell_of_another_vocabulary_and_of_other_words(arpa, unreferenced)
     assert FeatureSet((perp,)).transform(russian).shape == (2, 1)
     assert dataclasses.replace(perp, lowercase=False).note(unreferenced) == (
         f"{arpa}: was trained with tokenizer=13a,lowercase=true, but perp uses tokenizer=13a,lowercase=false: "
-        "match them"
+        "use the options of the model"
     )
     assert dataclasses.replace(perp, tokenizer="auto").note(unreferenced) is None
     assert "perp uses tokenizer=none" in dataclasses.replace(perp, tokenizer="none").note(unreferenced)
