@@ -73,7 +73,7 @@ BUILT_IN = {
 }
 ENTRY_POINTS = "ranker.extractors"
 _OTHER_NAMES = {"chrf++": "chrf[word_order=2]", "chrf2": "chrf", "chrf2++": "chrf[word_order=2]", "rouge": "rouge_l"}
-"""Metrics by the names that other programs print."""
+"""Notations of metrics by the names that other programs print."""
 _NEURAL = ("bertscore", "bleurt", "comet", "cometkiwi", "metricx", "xcomet")
 """Metrics that are not included, but whose external scores can be read."""
 
@@ -196,7 +196,7 @@ def make_metric(text: str) -> Metric:
     Raises
     ------
     OptionError
-        As `make`, or if it is an extractor of several columns and names none of them; the message lists them.
+        As for `make`, or if `text` names an extractor of several columns, which the message lists, but no column.
     """
     from ranker.extractors.base import Metric
     from ranker.extractors.one_column import ColumnMetric
@@ -217,7 +217,7 @@ def _column(text: str) -> tuple[str, str]:
         inner, closed, part = rest.rpartition("]")
         return (f"{name}[{inner}]", part[1:]) if closed and part.startswith(".") else (text, "")
     extractor, dot, part = name.partition(".")
-    # plug-ins are asked only where the name leaves a choice
+    # plug-ins are looked up only if the name is ambiguous
     if not dot or name in BUILT_IN or (extractor not in BUILT_IN and registered(name) in names()):
         return text, ""
     return (extractor, part) if registered(extractor) in names() else (text, "")

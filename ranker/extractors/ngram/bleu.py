@@ -38,18 +38,18 @@ class Bleu(Metric):
     order : int, default 4
         Longest n-gram N, 1 to 9.
     smoothing : {"exp", "add-one", "floor", "epsilon", "none"}, default "exp"
-        How a count of zero is kept from making the score zero.
+        How to keep a count of zero from making the score zero.
 
         * ``exp``: the k-th zero becomes ``1 / (2^k t)`` (NIST's mteval and sacreBLEU's default).
         * ``add-one``: ``(m + 1) / (t + 1)`` for n > 1 (Lin and Och 2004).
         * ``floor``: a zero becomes ``0.1 / t``.
-        * ``epsilon``: ``(m + e) / (t + e)`` for every n (Ye, Zhou and Lin 2007). The paper gives no value; 1e-7
-          here. An order that has no n-grams at all, of a candidate shorter than n, thereby has precision 1.
+        * ``epsilon``: ``(m + e) / (t + e)`` for every n (Ye, Zhou and Lin 2007). The paper gives no value; here it is
+          1e-7. An order without n-grams, because the candidate is shorter than n, has precision 1.
         * ``none``: a zero makes the score zero.
 
         All but ``epsilon`` give 0 when nothing at all matches.
     value : float, optional
-        What ``epsilon`` and ``add-one`` add and ``floor`` puts in; by default 1e-7, 1 and 0.1.
+        Value that ``epsilon`` and ``add-one`` add, or numerator that ``floor`` uses; by default 1e-7, 1 and 0.1.
     effective_order : bool or none, default none
         Leave out the orders that the candidate is too short for (``exp``, ``floor``, ``none``), instead of scoring 0.
         By default a single segment does and a corpus does not, as in sacreBLEU.

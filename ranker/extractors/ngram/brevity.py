@@ -22,9 +22,9 @@ class BrevityPenalty(Metric):
 
     .. math:: \exp(\min(0, 1 - r / c))
 
-    of the length c of the candidate and the length r of the reference closest to it in length, of two equally close the
-    shorter (Papineni et al. 2002, section 2.2). For a corpus both lengths are summed first. An empty candidate scores
-    0.
+    of the length c of the candidate and the length r of the reference closest to it in length, or the shorter of two
+    equally close ones (Papineni et al. 2002, section 2.2). For a corpus both lengths are summed first. An empty
+    candidate scores 0.
 
     Parameters
     ----------

@@ -40,9 +40,9 @@ class Chrf(Metric):
     beta : float, default 2.0
         How many times as much recall counts as precision; chrF2.
     whitespace : bool, default False
-        White space counts as characters.
+        Count white space as characters.
     epsilon : bool, default False
-        Average the F scores of all orders instead, an order without n-grams as if its P and R were 1e-16.
+        Average the F scores of all orders instead; for an order without n-grams, P and R are taken to be 1e-16.
     lowercase : bool, default False
 
     Notes

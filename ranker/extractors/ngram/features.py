@@ -41,18 +41,18 @@ class NgramAgreement(FittedExtractor):
     order : int, default 4
         Longest n-gram, 1 to 9.
     unit : {"word", "character", "tag"}, default "word"
-        Characters are those of the sentence without white space; tags the parts of speech that the parser gives its
-        words, which say how alike two sentences are built.
+        Characters are those of the sentence without white space. Tags are the parts of speech that the parser assigns
+        to its words; they show how similar the structures of two sentences are.
     parser : str, default "shipped"
-        Of ``unit=tag``, as of `ds`.
+        Parser for ``unit=tag``, as for `ds`.
     words : {"all", "content", "function", "numbers", "punctuation"}, default "all"
-        Which words to look at; the others are taken out of both sentences first. Function words are those of a list,
-        which holds punctuation too, content words all others; numbers are words with a digit; punctuation is words
-        without letter or digit.
+        Words to compare; other words are first removed from both sentences. Function words are those of a list, which
+        includes punctuation, and content words all others; numbers are words with a digit; punctuation is words without
+        a letter or digit.
     match : {"form", "stem"}, default "form"
         Words are equal if their forms are, or if their stems are.
     function_words : str, default "english"
-        The list: ``english``, which ships, ``none``, or a file of words.
+        List of function words: ``english``, which is included, ``none``, or a file of words.
     stemmer : str, default "english"
         Language of the Snowball stemmer (Porter 2001).
     tokenizer : str, default "13a"
@@ -146,12 +146,12 @@ class LengthRatio(FittedExtractor):
 
     of the length c of the candidate and the length r of the reference closest to it in length, as in BLEU
     (Papineni et al. 2002, section 2.2), or the mean length r of the other candidates. 1 is added so that an empty
-    sentence has a logarithm. Two columns, so that a linear ranker can dislike both.
+    sentence has a logarithm. There are two columns so that a linear ranker can penalise both.
 
     Parameters
     ----------
     unit : {"word", "character"}, default "word"
-        What is counted; characters without white space.
+        Unit of the lengths; characters exclude white space.
     tokenizer : str, default "13a"
         For words.
     against : {"references", "candidates"}, default "references"
@@ -176,7 +176,7 @@ class LengthRatio(FittedExtractor):
 
     @property
     def needs(self) -> Needs:
-        """A reference, or three candidates if lengths are compared with those of the other candidates."""
+        """Needs of the columns: a reference or, if candidates are compared with each other, three candidates."""
         if self.against == "references":
             return Needs()
         return Needs(references=0, candidates=COMPARABLE, other_candidates=True)

@@ -31,8 +31,8 @@ class Nist(Metric):
               \cdot \exp\Bigl(\beta \log^2 \min(1, c / \bar r)\Bigr), \quad
               \text{info}(w_1 \dots w_n) = \log_2 \frac{\#(w_1 \dots w_{n-1})}{\#(w_1 \dots w_n)}
 
-    with counts # over all references of whatever is ranked, :math:`t_n` n-grams of the candidate, its length c and the
-    mean length of its references; beta makes the penalty one half at c two thirds of the mean (Doddington 2002).
+    with counts # over all references of the ranked data, :math:`t_n` n-grams of the candidate, its length c and the
+    mean length of its references; beta makes the penalty one half if c is two thirds of the mean (Doddington 2002).
     Matches are clipped against the reference that has the n-gram most often. A candidate or references without tokens
     score 0.
 
@@ -45,8 +45,8 @@ class Nist(Metric):
 
     Notes
     -----
-    Statistics: information and n-grams of order 1..N, candidate length, mean reference length. Equal to mteval-v13a's.
-    The score of a segment depends on the references of all other segments.
+    Statistics: information and n-grams of order 1..N, candidate length, mean reference length. Scores equal those of
+    mteval-v13a. The score of a segment depends on the references of all other segments.
     """
 
     name: ClassVar[str] = "nist"

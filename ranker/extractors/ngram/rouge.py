@@ -60,7 +60,7 @@ class RougeN(_Rouge):
     """Clipped n-gram matches over the n-grams of candidate (precision) and reference (recall), in [0, 1].
 
     Lin (2004), section 2. Of several references the best one counts (`best_by`); a corpus scores the mean of its
-    segments. Without n-grams on either side 0.
+    segments. If candidate or reference has no n-grams, the score is 0.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ class RougeN(_Rouge):
         With 13a punctuation marks are words and count, unlike in ROUGE-1.5.5 and most other programs.
     lowercase : bool, default True
     best_by : {"measure", "recall"}, default "measure"
-        Which of several references counts: that of the best `measure`, or as in ROUGE-1.5.5 that of the best recall,
-        whatever is reported, and the first of equal ones.
+        Which of several references counts: that with the best `measure` or, as in ROUGE-1.5.5, the first with the best
+        recall, whichever measure is reported.
     order : int, default 2
         Length n of the n-grams, 1 to 9.
     """
@@ -102,7 +102,7 @@ class RougeL(_Rouge):
     Parameters
     ----------
     measure, tokenizer, lowercase, best_by
-        As of `rouge_n`.
+        As for `rouge_n`.
     """
 
     name: ClassVar[str] = "rouge_l"
@@ -126,9 +126,9 @@ class RougeW(_Rouge):
     Parameters
     ----------
     measure, tokenizer, lowercase, best_by
-        As of `rouge_n`.
+        As for `rouge_n`.
     weight : float, default 1.2
-        From 1 to 10.
+        Exponent of the length of consecutive matches, from 1 to 10.
     """
 
     name: ClassVar[str] = "rouge_w"
@@ -154,14 +154,14 @@ class RougeS(_Rouge):
     """ROUGE-S: matched skip-bigrams (ordered word pairs, with gaps) over the skip-bigrams of each side, in [0, 1].
 
     Lin (2004), section 5. Of several references the best one counts (`best_by`); a corpus scores the mean of its
-    segments. Without pairs on either side 0.
+    segments. If candidate or reference has no pairs, the score is 0.
 
     Parameters
     ----------
     measure, tokenizer, lowercase, best_by
-        As of `rouge_n`.
+        As for `rouge_n`.
     distance : int, default 4
-        Most words between the two; -1 for any number.
+        Maximum number of words between the two words of a pair; -1 for no limit.
     """
 
     name: ClassVar[str] = "rouge_s"
@@ -187,14 +187,14 @@ class RougeSU(RougeS):
     """ROUGE-SU: matched skip-bigrams and words over the skip-bigrams and words of each side, in [0, 1].
 
     Lin (2004), section 5.2. Of several references the best one counts (`best_by`); a corpus scores the mean of
-    its segments. Without words on either side 0.
+    its segments. If candidate or reference has no words, the score is 0.
 
     Parameters
     ----------
     measure, tokenizer, lowercase, best_by
-        As of `rouge_n`.
+        As for `rouge_n`.
     distance : int, default 4
-        Most words between the two of a pair; -1 for any number.
+        Maximum number of words between the two words of a pair; -1 for no limit.
     last : bool, default False
         Count the last word of a sentence as a single word too; ROUGE-1.5.5 does not.
     """

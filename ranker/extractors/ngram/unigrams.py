@@ -30,7 +30,7 @@ class BestMatch(Metric):
 
     @abstractmethod
     def match_sizes(self, dataset: Dataset, batch: TokenBatch, pairs: ReferencePairs) -> npt.NDArray[Any]:
-        """Return the number of matched words of each candidate with each of its references, shape (pairs,)."""
+        """Return the match size of each candidate with each of its references, shape (pairs,)."""
 
     def statistics(self, dataset: Dataset) -> FloatArray:
         """Return the match size, the candidate's length and the best reference's length, shape (candidates, 3)."""
@@ -39,7 +39,7 @@ class BestMatch(Metric):
         lengths = batch.candidate_lengths.astype(np.float64)
         reference_lengths = batch.reference_lengths[pairs.reference].astype(np.float64)
         rows = np.stack([size, lengths[pairs.candidate], reference_lengths], axis=1)
-        # F by a single division, so that equal ones are equal
+        # F by a single division, so that equal scores have equal bits
         f1 = ratio(2 * size, rows[:, 1] + rows[:, 2])
         best = pairs.best(f1 if self.measure == "f" else self.score(rows), rows)
         alone = np.stack([np.zeros(len(lengths)), lengths, np.zeros(len(lengths))], axis=1)
@@ -68,17 +68,17 @@ class _MatchedWords(BestMatch):
 class Precision(_MatchedWords):
     """Share of the candidate's words that match words of the reference, in [0, 1].
 
-    With ``alignment=multiset`` a word matches as often as both sides have it, wherever it stands: clipped unigram
-    precision (Papineni et al. 2002, section 2.1; Melamed, Green and Turian 2003). Otherwise the words count that `nkt`
-    and `ribes` align, which leaves out repeated words whose neighbours do not tell which is which: the precision P of
+    With ``alignment=multiset`` a word matches as often as both texts contain it, at any position: clipped unigram
+    precision (Papineni et al. 2002, section 2.1; Melamed, Green and Turian 2003). Otherwise only the words that `nkt`
+    or `ribes` align match, without repeated words whose neighbours do not tell which is which: the precision P of
     Isozaki et al. (2010), section 2.3. Of several references the one counts for which precision, recall or F, whichever
-    is reported, is best. For a corpus words are summed first. An empty candidate, or none but empty references, scores
-    0.
+    is reported, is best. For a corpus words are summed first. The score is 0 if the candidate or all references are
+    empty.
 
     Parameters
     ----------
     alignment : {"multiset", "isozaki", "ribes"}, default "multiset"
-        Which words match: all that both sides have, or those that the contexts of `nkt` or `ribes` align.
+        Which words match: all words that both texts contain, or those that the contexts of `nkt` or `ribes` align.
     tokenizer : str, default "13a"
     lowercase : bool, default False
 
@@ -101,7 +101,7 @@ class Recall(_MatchedWords):
     Parameters
     ----------
     alignment, tokenizer, lowercase
-        As of `precision`.
+        As for `precision`.
     """
 
     name: ClassVar[str] = "recall"
@@ -114,13 +114,13 @@ class F1(_MatchedWords):
 
     .. math:: \frac{2 P R}{P + R}
 
-    with P and R as of `precision` and `recall` (Melamed, Green and Turian 2003; Isozaki et al. 2010). Without a matched
-    word 0.
+    with P and R as in `precision` and `recall` (Melamed, Green and Turian 2003; Isozaki et al. 2010). If no word
+    matches, the score is 0.
 
     Parameters
     ----------
     alignment, tokenizer, lowercase
-        As of `precision`.
+        As for `precision`.
     """
 
     name: ClassVar[str] = "f1"

@@ -48,23 +48,23 @@ class LRscore(Metric):
     distance : {"hamming", "kendall_sqrt"}, default "kendall_sqrt"
         The distance d.
     lexical : str, default "bleu[smoothing=add-one]"
-        The lexical metric L in its notation, with a tokenizer and case of its own. Of an error rate, 1 - L counts.
+        The lexical metric L in its notation, with a tokenizer and case of its own. For an error rate, 1 - L is used.
     alpha : float, default 0.5
-        Weight of the order, 0 to 1.
+        Weight of the word-order score R, 0 to 1.
     theta : float, optional
         Instead of `alpha`, 0 to 1: alpha is theta to the power of the mean d_k between the references and the order of
-        the source, for each language pair (equation 4), over all references of whatever is ranked. A corpus of several
-        pairs has their mean alpha.
+        the source, for each language pair (equation 4), over all references of the ranked data. For a corpus of several
+        language pairs, alpha is averaged.
     alignment : {"bilingual", "isozaki", "ribes", "meteor"}, default "bilingual"
-        Where the orders come from: alignments of both translations with the source, or exact matches between the two,
-        with repeated words aligned as `kendall` does; then d is the distance of the aligned words' order.
+        Where the orders come from: alignments of both translations with the source, or matches between the two
+        translations as in `kendall`; in that case d is the distance of the aligned words' order.
     aligner : str, optional
         File of a trained aligner, for translations that come without a word alignment.
     rule : {"same-key", "plus-one"}, default "same-key"
-        Where a source word without a link goes: behind the word before it, or literally to the position after that
-        word's, where another word may be already.
+        Position of a source word without a link: behind the word before it, or literally the position after that
+        word's, which another word may have already.
     tokenizer : {"13a", "none"}, default "13a"
-        Of the words that the alignments count, of the lengths in BP and of exact matches.
+        Tokenizer for the words of the alignments, the lengths in BP and exact matches.
     lowercase : bool, default False
 
     Notes
@@ -102,7 +102,7 @@ class LRscore(Metric):
         if any(part.needs.known_texts for part in self._lexical_metric.members):
             raise OptionError(
                 f"lrscore[lexical={self.lexical}]: external scores are not a lexical metric; expected a metric "
-                "such as bleu[order=1]; use combine to add metrics"
+                "such as bleu[order=1]; to add external scores to a metric, use combine"
             )
         if self._lexical_metric.fit_scope == "train":
             raise OptionError(
@@ -131,7 +131,7 @@ class LRscore(Metric):
 
     @property
     def needs(self) -> Needs:
-        """Requirements of the lexical metric, and all sources if alpha is learnt from the references' word order."""
+        """Needs of the lexical metric, and all sources if alpha is learnt from the references' word order."""
         needs = super().needs.union(self._lexical_metric.needs)
         return dataclasses.replace(needs, other_sources=needs.other_sources or self.theta is not None)
 

@@ -1,6 +1,6 @@
 """Metrics of word order: scores of the permutation between candidate and reference, with an optional lexical part.
 
-The corpus score of each is the mean of its sentence scores. Other modules import the shared parts from here.
+The corpus score of each metric is the mean of its sentence scores.
 """
 
 from __future__ import annotations
@@ -125,11 +125,11 @@ class Kendall(PermutationMetric):
 
     .. math:: \alpha L + (1 - \alpha)\, BP(n, r)\, \Bigl(1 - \mathrm{inversions} \Big/ \binom{n}{2}\Bigr)
 
-    of the permutation of the n words aligned with a reference of r words; other words are left out and the ranks closed
-    up. L is a lexical score; without it, the score of the order alone. With ``alpha=0.5`` the sentence score of
-    Stanojević and Sima'an (2014, equation 2); the distance is that of Birch and Osborne (2011), without its root. With
-    several references the best order counts; the score of a corpus is the mean. No aligned word scores order 0, one
-    aligned word 1 before the brevity penalty.
+    of the permutation of the n words aligned with a reference of r words; only these words are ranked. L is a lexical
+    score; by default, only the order is scored. With ``alpha=0.5`` it is the sentence score of Stanojević and Sima'an
+    (2014, equation 2); the distance is that of Birch and Osborne (2011), without its root. With several references the
+    best order counts; the score of a corpus is the mean. Before the brevity penalty, the order of one aligned word
+    scores 1; without an aligned word it scores 0.
 
     Parameters
     ----------
@@ -137,17 +137,17 @@ class Kendall(PermutationMetric):
         Where the permutation comes from: exact matches with the reference, repeated words aligned by neighbouring words
         (Isozaki et al. 2010, figure 1) or by ever wider contexts, as RIBES does; the alignment of `meteor`, with
         stems and synonyms (Stanojević and Sima'an 2014; give it ``tokenizer=meteor``); or
-        ``bilingual``, the source words in the orders of both translations (Birch and Osborne 2011), whose penalty is
-        that of the candidate's length beside the closest reference's.
+        ``bilingual``, the source words in the orders of both translations (Birch and Osborne 2011), with the brevity
+        penalty of the whole candidate against the closest reference.
     aligner : str, optional
-        File of a trained aligner, for translations that come without a word alignment; of ``bilingual`` only.
+        File of a trained aligner, for translations that come without a word alignment; only for ``bilingual``.
     alpha : float, default 0.0
         Weight of the lexical score, 0 to 1.
     lexical : {"bleu1", "f1"}, default "bleu1"
         The lexical score L: unigram BLEU without smoothing, or F1 of matched words, of the best reference.
     brevity : bool, default True
-        Multiply the order by the brevity penalty BP of the number n of aligned words beside the reference length r.
-        Without it two aligned words in order score 1, however long the sentence.
+        Multiply the score of the order by the brevity penalty BP of the number n of aligned words against the reference
+        length r. Otherwise two aligned words in order score 1, however long the sentence is.
     tokenizer : {"13a", "none"}, default "13a"
     lowercase : bool, default False
     """
@@ -162,7 +162,7 @@ class KendallRoot(PermutationMetric):
     .. math:: 1 - \sqrt{\mathrm{inversions} \Big/ \binom{n}{2}}
 
     of the permutation of n words, the distance d_k of Birch and Osborne (2011, section 2.1.2). Options and degenerate
-    values as of `kendall`.
+    values as for `kendall`.
     """
 
     name: ClassVar[str] = "kendall_sqrt"
@@ -175,7 +175,7 @@ class Hamming(PermutationMetric):
     .. math:: 1 - |\{i : p(i) \ne i\}| / n
 
     of the permutation p of n words, the distance d_h of Birch and Osborne (2011, section 2.1.1). Options and degenerate
-    values as of `kendall`.
+    values as for `kendall`.
     """
 
     name: ClassVar[str] = "hamming"
@@ -187,7 +187,7 @@ class Spearman(PermutationMetric):
 
     .. math:: (\rho + 1) / 2
 
-    as among the metrics that Stanojević and Sima'an (2014) compare. Options and degenerate values as of `kendall`.
+    as among the metrics that Stanojević and Sima'an (2014) compare. Options and degenerate values as for `kendall`.
     """
 
     name: ClassVar[str] = "spearman"
@@ -200,7 +200,7 @@ class Ulam(PermutationMetric):
     .. math:: (\mathrm{LIS} - 1) / (n - 1)
 
     with the longest increasing subsequence LIS of the permutation of n words, as among the metrics that Stanojević and
-    Sima'an (2014) compare. Options and degenerate values as of `kendall`.
+    Sima'an (2014) compare. Options and degenerate values as for `kendall`.
     """
 
     name: ClassVar[str] = "ulam"
@@ -212,8 +212,8 @@ class Fuzzy(PermutationMetric):
 
     .. math:: 1 - (\mathrm{chunks} - 1) / (n - 1)
 
-    where a chunk is a longest run of consecutive numbers in n, the fuzzy score among the metrics that Stanojević and
-    Sima'an (2014) compare. Options and degenerate values as of `kendall`.
+    where a chunk is a longest run of consecutive numbers in the permutation of n words, the fuzzy score among the
+    metrics that Stanojević and Sima'an (2014) compare. Options and degenerate values as for `kendall`.
     """
 
     name: ClassVar[str] = "fuzzy"

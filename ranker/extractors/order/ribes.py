@@ -141,7 +141,7 @@ class NormalisedSpearman(_RankCorrelation):
     Parameters
     ----------
     precision, f, brevity, alignment, tokenizer, lowercase
-        As of `nkt`.
+        As for `nkt`.
     """
 
     name: ClassVar[str] = "nsr"
@@ -157,10 +157,10 @@ class Ribes(SentenceMean):
 
     .. math:: \mathrm{NKT} \cdot P^\alpha \cdot BP^\beta
 
-    with NKT, P and BP as of `nkt` (Isozaki et al. 2010), but repeated words aligned by ever wider contexts, and the
-    brevity penalty added, as in the program RIBES 1.03.1, whose scores these are. With several references the best
-    score counts; the score of a corpus is the mean. Fewer than two aligned words score as NKT 0, except that one
-    aligned word has NKT 1 against a reference of one word.
+    with NKT, P and BP as in `nkt` (Isozaki et al. 2010), but with repeated words aligned by ever wider contexts. Scores
+    equal those of the program RIBES 1.03.1, which added the brevity penalty. With several references the best score
+    counts; the score of a corpus is the mean. With fewer than two aligned words NKT is 0, except that it is 1 for one
+    aligned word against a reference of one word.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """Scores of permutations, in batches: similarity of a word order to the reference's order.
 
 A permutation p of 0..n-1 gives the reference's position for each position; the identity is the same order. All scores
-are 1 for the identity and lie in [0, 1], but for `pet_flat`, which can be negative, and scores of trees with a positive
-gamma, which are where a primal operator is worse than the inverted permutation. n = 0 scores 0 and n = 1 scores 1. The
-formulas are those of the metrics of the same names, in `ranker.extractors.order.metrics` and `tree_metrics`.
+are 1 for the identity and lie in [0, 1], except `pet_flat`, which can be negative, and scores of trees with a positive
+gamma, which are negative if a primal operator is worse than the inverted permutation. n = 0 scores 0, n = 1 scores 1.
+The formulas are those of the metrics of the same names, in `ranker.extractors.order.metrics` and `tree_metrics`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SHAPE = {"pet_arity": 0, "pet_size": 1, "pet_max_arity": 2, "pef_size": 3}
 _ARITY, _SIZE, _MAX_ARITY, _PEF_SIZE = range(4)
 
 NAMES = (*_SEQUENCE, *_RECURSIVE, *_SHAPE)
-"""Names of all scores."""
+"""Names of the metrics whose scores `permutation_scores` computes."""
 
 
 @kernel

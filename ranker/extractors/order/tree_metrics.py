@@ -39,14 +39,14 @@ class CanonicalTree(TreeMetric):
 
     where the operator score o is 1 if the children are in order, gamma if there are two and they are swapped, else 0,
     and \|x\| the number of words below x; rescaled so that the inverted permutation has 0: (phi - phi_inv) /
-    (1 - phi_inv) (Stanojević and Sima'an 2014). Other options and degenerate values as of `kendall`.
+    (1 - phi_inv) (Stanojević and Sima'an 2014). Other options and degenerate values as for `kendall`.
 
     Parameters
     ----------
     alignment, aligner, alpha, lexical, brevity, tokenizer, lowercase
-        As of `kendall`.
+        As for `kendall`.
     beta : float, default 0.6
-        Weight of a node beside its children, above 0 and at most 1.
+        Weight of a node's own operator score against its children's scores, above 0 and at most 1.
     gamma : float, default 0.0
         Operator score of two swapped children, from 0 and below 1. Above 0 some scores are below 0.
     """
@@ -59,7 +59,7 @@ class FlatTree(TreeMetric):
     """Recursive score of the permutation tree with nested equal binary operators merged into one node, at most 1.
 
     The formula of `pet` on the flattened tree (Stanojević and Sima'an 2014). Other permutations than the inverted one
-    can have the lowest value, so some scores are below 0. Options and degenerate values as of `pet`.
+    can have the lowest value, so some scores are below 0. Options and degenerate values as for `pet`.
     """
 
     name: ClassVar[str] = "pet_flat"
@@ -70,7 +70,7 @@ class ViterbiTree(TreeMetric):
     """Recursive score of the best-scoring permutation tree of the forest, in [0, 1].
 
     The formula of `pet`, its highest value over all trees (Stanojević and Sima'an 2014). Options and degenerate values
-    as of `pet`.
+    as for `pet`.
     """
 
     name: ClassVar[str] = "pet_viterbi"
@@ -81,7 +81,7 @@ class Forest(TreeMetric):
     """Mean recursive score of all permutation trees of the forest, in [0, 1].
 
     The formula of `pet`, averaged over all trees with equal weight (Stanojević and Sima'an 2014). Options and
-    degenerate values as of `pet`.
+    degenerate values as for `pet`.
     """
 
     name: ClassVar[str] = "pef"
@@ -94,7 +94,7 @@ class TreeArity(PermutationMetric):
     .. math:: (n - \mathrm{mean\ arity}) / (n - 2)
 
     with the mean number of children of the inner nodes, for n words, of the trees of Stanojević and Sima'an (2014);
-    n = 2 scores 0. Options and other degenerate values as of `kendall`.
+    n = 2 scores 0. Options and other degenerate values as for `kendall`.
     """
 
     name: ClassVar[str] = "pet_arity"
@@ -107,7 +107,7 @@ class TreeMaximalArity(PermutationMetric):
     .. math:: (n - \mathrm{largest\ arity}) / (n - 2)
 
     with the largest number of children of a node, for n words, of the trees of Stanojević and Sima'an (2014); n = 2
-    scores 0. Options and other degenerate values as of `kendall`.
+    scores 0. Options and other degenerate values as for `kendall`.
     """
 
     name: ClassVar[str] = "pet_max_arity"
@@ -120,7 +120,7 @@ class TreeSize(PermutationMetric):
     .. math:: (\mathrm{nodes} - 1) / (n - 2)
 
     with the inner nodes of the permutation tree of n words (Stanojević and Sima'an 2014); n = 2 scores 1. Options and
-    other degenerate values as of `kendall`.
+    other degenerate values as for `kendall`.
     """
 
     name: ClassVar[str] = "pet_size"
@@ -133,7 +133,7 @@ class ForestSize(PermutationMetric):
     .. math:: (\mathrm{trees} - 1) / (C_{n-1} - 1)
 
     with the Catalan number C of n - 1, the trees of a monotone order of n words (Stanojević and Sima'an 2014). Options
-    and degenerate values as of `kendall`.
+    and degenerate values as for `kendall`.
     """
 
     name: ClassVar[str] = "pef_size"

@@ -5,7 +5,7 @@ A tree's score is :math:`\phi(\mathrm{leaf}) = 1` and
 .. math:: \phi(v) = \beta\, o(v) + (1 - \beta) \sum_{c\ \mathrm{child\ of}\ v} \frac{|c|}{|v|} \phi(c)
 
 with o = 1 for a monotone operator, gamma for 21 and 0 for any other. Write :math:`\Phi(v) = |v| \phi(v)` and take a
-run of one binary operator with the parts c_1 .. c_k, whatever tree of that operator stands over them. Then
+run of one binary operator with the parts c_1 .. c_k, under any tree of that operator. Then
 
 .. math:: \Phi(v) = o |v| + \sum_i (1 - \beta)^{d_i} (\Phi(c_i) - o |c_i|)
 
@@ -182,11 +182,11 @@ class Shape(NamedTuple):
     """Properties that are equal for all trees of a forest, and the number of trees."""
 
     n_inner: int
-    """Number of inner nodes of each tree, with runs made binary."""
+    """Number of inner nodes of each tree; a run of k parts under one operator has k - 1 binary nodes."""
     arities: int
-    """Sum of their numbers of children."""
+    """Sum of the inner nodes' numbers of children."""
     widest: int
-    """Largest number of children."""
+    """Largest number of children of a node."""
     log_trees: float
     """Natural logarithm of the number of trees."""
 

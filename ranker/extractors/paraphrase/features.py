@@ -44,7 +44,7 @@ COLUMNS = (
     *("soft_precision", "soft_recall", "substituted", "content"),
 )
 _STEEPNESS = 8.0
-# added to the number of references that have a word; over WMT 2012 to 2014 better than 1/2 or 2
+# added to the number of references that contain a word; better than 1/2 or 2 on WMT 2012 to 2014
 _SMOOTHING = 5.0
 STATE = {
     "words": ArrayRule("uint8", ("bytes",)),
@@ -54,7 +54,7 @@ STATE = {
     "second": ArrayRule("int32", ("rows",), least=0, below="words"),
     "similarity": ArrayRule("float32", ("rows",), above=0.0, most=1.0),
 }
-"""The arrays of `FittedParaphrase.state`."""
+"""Types and shapes of the arrays of `FittedParaphrase.state`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,34 +81,34 @@ class Paraphrase(Extractor):
     r"""Precision, recall and F score of words, with substitutions by a table learnt in training, in 10 columns.
 
     Words match one to one: first equal forms, then equal Snowball stems (Porter 2001), each with the nearest free word
-    of the reference by relative position; both count 1. Words left over match by a table of substitutions, the most
-    alike first, and count their similarity s in (0, 1]: *cargo* for *freight*. They pair only with words whose relative
-    position differs by .4 at most, and by 40 words of the longer sentence at most. With m words matched by
+    of the reference by relative position; both count 1. Unmatched words then match by a table of substitutions, the
+    most similar first, and count their similarity s in (0, 1]: *cargo* for *freight*. They match only words whose
+    relative position differs by at most .4, and by at most 40 words of the longer sentence. With m words matched by
     form or stem, :math:`S = \sum s`, c words of the candidate and r of the reference,
 
     .. math:: P = (m + S) / c, \quad R = (m + S) / r, \quad F = 2 (m + S) / (c + r)
 
-    The weighted ones count a word by ln((N + 6) / (d + 5)), d of the N different references of the training data having
-    it (after Spärck Jones 1972); words never seen there weigh most. ``soft_precision`` and ``soft_recall`` are S / c
-    and S / r, ``substituted`` the number of substituted words / r, ``content`` the part of S / r that comes from
-    candidate words outside a list of function words. All lie in [0, 1]. Of several references the one with the best F
-    counts, the first of equal ones. If neither side has words, the first six are 1 and the others 0; if one side has
-    none, all are 0.
+    The weighted columns weight a word by ln((N + 6) / (d + 5)) if d of the N distinct references of the training data
+    contain it (after Spärck Jones 1972); words never seen there weigh most. ``soft_precision`` and ``soft_recall`` are
+    S / c and S / r, ``substituted`` the number of substituted words / r, ``content`` the part of S / r that comes from
+    candidate words outside a list of function words. All columns lie in [0, 1]. Of several references the one with the
+    best F counts; ties go to the first. If neither text has words, the first six columns are 1 and the others 0; if
+    one text has none, all are 0.
 
-    The table is learnt from the candidates and references of the training data, without any judgement: words left over
-    on both sides likely say the same where they stand at like places. The expectation-maximisation of IBM model 1
-    (Brown et al. 1993) in both directions finds out which; see `ranker.extractors.paraphrase.table`.
+    The table is learnt from the candidates and references of the training data, without any judgement: unmatched words
+    at similar positions of both likely have the same meaning. The expectation-maximisation of IBM model 1 (Brown et al.
+    1993) in both directions finds out which words belong together; see `ranker.extractors.paraphrase.table`.
 
-    A training source would find in the table what it taught it, and the ranker would trust the table too much. So in
-    training, columns are cross-fitted: those of one part of the sources come from a table, and from word frequencies,
-    learnt on the other parts. Sources with a reference or a document in common stay in one part.
+    The table contains what each training source taught it, so with columns from this table a ranker would trust it too
+    much. In training, columns are therefore cross-fitted: those of one part of the sources come from a table and word
+    frequencies learnt on the other parts. Sources with a reference or a document in common stay in one part.
 
     Parameters
     ----------
     stemmer : str, default "english"
         Language of the Snowball stemmer, or ``none``.
     function_words : str, default "english"
-        The list: ``english``, which ships, ``none``, or a file of words.
+        List of function words: ``english``, which is included, ``none``, or a file of words.
     least : float, default 0.03
         Similarity below which a pair of words is left out of the table; between 0 and 1.
     folds : int, default 5
@@ -151,7 +151,7 @@ class Paraphrase(Extractor):
 
     @property
     def needs(self) -> Needs:
-        """English if the stemmer or the function words are English, else any language."""
+        """Needs of the columns: English translations if the stemmer or the function words are English, else any."""
         return Needs.english(
             *(option for option in ("function_words", "stemmer") if getattr(self, option) == "english")
         )
@@ -179,13 +179,13 @@ class Paraphrase(Extractor):
         try:
             text = arrays["words"].tobytes().decode("utf-8", "surrogatepass")
         except UnicodeDecodeError:
-            raise ModelError(f"{self}: its words are not UTF-8; copy or train the model again") from None
+            raise ModelError(f"{self}: words in the model are not UTF-8; copy or train the model again") from None
         words = text.split("\n") if text else []
         table = Substitutions(arrays["first"], arrays["second"], arrays["similarity"])
         pairs = table.first.astype(np.int64) << 32 | table.second
         sound = len(words) == sizes["words"] and bool((arrays["texts"] <= arrays["total"][0]).all())
         if not sound or (pairs[1:] <= pairs[:-1]).any():
-            raise ModelError(f"{self}: its words and similarities do not match; copy or train the model again")
+            raise ModelError(f"{self}: damaged table of word similarities in the model; copy or train the model again")
         return self._knowing(LearntSubstitutions(words, arrays["texts"], int(arrays["total"][0]), table))
 
     def transform(self, dataset: Dataset) -> FloatArray:
@@ -395,7 +395,7 @@ def source_folds(dataset: Dataset, folds: int) -> Int64Array:
         group = connected_components(graph, directed=False)[1][:count].astype(np.int64)
         if count == 0 or np.bincount(group).max() * folds <= count:
             break
-    # groups in the order of their first reference text, alphabetically
+    # groups of sources, in alphabetical order of their first reference
     first = np.full(group.max(initial=-1) + 1, len(texts), dtype=np.int64)
     np.minimum.at(first, group[links[0][0]], links[0][1])
     sizes = np.bincount(group, minlength=len(first))

@@ -1,15 +1,15 @@
 """Table of word substitutions, learnt from the unmatched words of sentence pairs with the same meaning.
 
-Where a candidate and its reference agree but for a few words, those few likely say the same. So the *residual* words of
-both sides, which match nothing, are put together, each with all those near it, and the expectation-maximisation of IBM
-model 1 (Brown et al. 1993) finds out which go together over many pairs of sentences: every residual word of one side
-comes from one of the other side, or from none,
+Where a candidate and its reference agree except for a few words, these words likely have the same meaning. So each of
+the *residual* words, which match nothing, is paired with all residual words near it in the other sentence, and over
+many pairs of sentences the expectation-maximisation of IBM model 1 (Brown et al. 1993) finds out which belong together:
+every residual word of one sentence comes from a residual word of the other, or from none,
 
     p(a comes from b) = t(a|b) w(a, b) / (null + sum over b' of t(a|b') w(a, b'))
 
-with ``w`` the closeness of the two places. Expected counts are lessened by an absolute discount before they become
-``t`` again, so that what was met once or twice does not count as knowledge. It is done in both directions, and the
-similarity of two words is the geometric mean of both.
+with ``w`` the closeness of the two positions. Expected counts are reduced by an absolute discount before they become
+``t`` again, so that pairs met only once or twice are not learnt. This is done in both directions, and the similarity of
+two words is the geometric mean of both values of ``t``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ranker.arrays import Float32Array, FloatArray, Int32Array, Int64Array
 from ranker.storage.kernels import kernel
 
 START = 0.02
-"""Initial value of every t."""
+"""Initial value of every probability t."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ def _expected_counts(
     probability: FloatArray,
     null: float,
 ) -> FloatArray:
-    """Return each word pair's expected count, if each word at a `place` comes from one other word or none."""
+    """Return each word pair's expected count, if the word at each `place` comes from one word near it, or from none."""
     counts = np.zeros(len(probability))
     longest = 0
     for each in place:
@@ -103,7 +103,7 @@ def _direction(
     pair_weight: FloatArray,
     options: tuple[int, float, float],
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the probability of each pair's other word given that in `condition`, and its expected count, by EM."""
+    """Return each word pair's probability given its word in `condition`, and its expected count, estimated by EM."""
     iterations, null, discount = options
     probability = np.full(len(condition), START)
     counts = np.zeros(len(condition))

@@ -30,9 +30,9 @@ COLUMNS = ("precision", "recall", "f", "cosine")
 _ROUND = 400_000
 """Number of characters of texts that are encoded at once, about 4,000 sentences; a sub-word takes 1.5 kB."""
 _MATCHING = 2
-"""Version of the cached columns; raise it if they change, even in their last bits."""
+"""Version of the cached columns; to be increased if they change, even in their last bits."""
 STATE = {"encoder": ArrayRule("uint8", (32,))}
-"""The arrays of `Semantic.state`."""
+"""Type and shape of the array of `Semantic.state`."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class Semantic(FittedExtractor):
     sub-words of the highest cosine with one of the reference, recall the same the other way round, F their harmonic
     mean (Zhang, Kishore, Wu, Weinberger and Artzi 2020, BERTScore, section 3). The cosine is that of the sentence
     vectors: means over the last layer or, if the encoder says so, its first token. All four lie in [-1, 1] and are
-    mostly positive; of several references each column takes the best. What has no words gives 0. Texts longer than the
-    encoder takes at once are cut into windows, and no word is left out.
+    mostly positive; of several references each column takes the best. A text without words scores 0. Texts longer than
+    the encoder takes at once are cut into windows, and no word is left out.
 
     Encoders in Hugging Face's format need the extra ``semantic-train``. Weights are read as ONNX or safetensors only,
     and nothing is downloaded.
@@ -52,17 +52,18 @@ class Semantic(FittedExtractor):
     Parameters
     ----------
     encoder : str, default "encoder-en"
-        The included encoder for English; ``encoder-any``, the included one for over ninety languages; both learnt from
-        human judgements; or a directory with a BERT-like one in ONNX or Hugging Face's format.
+        ``encoder-en``, the included encoder for English, or ``encoder-any``, the included one for over ninety
+        languages, which both learnt from human judgements; or the directory of a BERT-like encoder in ONNX or Hugging
+        Face's format.
     layer : int, optional
-        Layer whose vectors are matched, 1 the first. By default the one that an encoder was trained for, the fourth of
+        Layer whose vectors are matched, from 1. By default the layer that an encoder was trained for, the fourth of
         all-minilm-l6-v2, and the last of any other encoder.
     special_tokens : {"drop", "match"}, default "drop"
         ``match``: words may match the special tokens at either end of a sentence, as in the program bert-score;
         special tokens themselves never count.
     against : {"references", "source"}, default "references"
-        ``source`` compares candidates with the source sentence and needs no reference, but a multilingual encoder, as
-        ``encoder-any``.
+        ``source`` compares candidates with the source sentence. It needs no reference, but a multilingual encoder, such
+        as ``encoder-any``.
     """
 
     name: ClassVar[str] = "semantic"
@@ -79,12 +80,12 @@ class Semantic(FittedExtractor):
         """Refuse a layer number that no encoder has."""
         if self.layer is not None and self.layer < 1:
             raise OptionError(
-                f"semantic[layer={self.layer}]: expected a whole number from 1, or none for the last layer"
+                f"semantic[layer={self.layer}]: expected a whole number from 1, or none for the encoder's own layer"
             )
 
     @property
     def needs(self) -> Needs:
-        """A reference, unless candidates are compared with the source; English for encoders trained on English only."""
+        """Needs of the columns: a reference, unless `against` is ``source``; English for encoders of English only."""
         needs = Needs.english(*(("encoder",) if self.encoder in (INCLUDED, SMALL) else ()))
         return dataclasses.replace(needs, references=int(self.against == "references"))
 
@@ -113,13 +114,13 @@ class Semantic(FittedExtractor):
                 "compare it with chrf on your own judgements"
             )
         if self.needs.language:
-            # what an encoder of English does not know is not English
+            # texts with characters unknown to an English encoder are not English, which another note says
             return join_notes(notes)
         texts = pd.concat([dataset.candidates["text"], _texts(dataset, self.against)]).drop_duplicates().tolist()
         if unknown := encoder.unknown(texts):
             notes.append(
                 f"the encoder {self.encoder} does not know all characters of {len(unknown):,} of "
-                f"{counted(len(texts), 'text')}: it takes {unknown[0]!r} and others for one and the same"
+                f"{counted(len(texts), 'text')}: it cannot tell {unknown[0]!r} from other unknown characters"
             )
         return join_notes(notes)
 

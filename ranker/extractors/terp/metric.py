@@ -44,42 +44,42 @@ class TranslationEditRatePlus(Metric):
 
     (Snover, Madnani, Dorr and Schwartz 2009, section 2), with a greedy search for shifts as in `ter`, which tries them
     in another order, so that some edits differ. An empty candidate costs as many deletions as the reference has words.
-    Against an empty reference a candidate with words scores 1, an empty one 0.
+    Against an empty reference, a candidate with words scores 1 and an empty candidate 0.
 
     Parameters
     ----------
     costs : {"terp", "terpa", "terph", "ter"}, default "terp"
-        What edits cost and which words match; the values are in `ranker.extractors.terp.costs`. ``terp`` is the program
+        Costs of edits and kinds of matches; the values are in `ranker.extractors.terp.costs`. ``terp`` is the program
         without parameters: every edit costs 1 and a paraphrase its probability; stems and synonyms do not match.
         ``terpa``, tuned on judgements of adequacy for NIST MetricsMATR 2008, and ``terph``, tuned on HTER, match stems
-        (Porter 1980) and synonyms; their scores are at most 1. ``ter`` is as ``terp`` without paraphrases, and any
+        (Porter 1980) and synonyms; their scores are at most 1. ``ter`` is like ``terp`` without paraphrases, but any
         words are shifted.
     paraphrases : str, optional
-        A table of paraphrases, ``probability <p>reference phrase</p> <p>candidate phrase</p>`` a line, of tokens as
-        they are compared; without it no paraphrases match.
+        A table of paraphrases with ``probability <p>reference phrase</p> <p>candidate phrase</p>`` per line, in tokens
+        as they are compared; without it no paraphrases match.
     wordnet : str, default "auto"
-        Where the files of WordNet 3.x are (Fellbaum 1998); ``auto`` looks where they are usually installed, and where
-        they are not synonyms are left out, which is said once; ``none`` leaves them out.
+        Directory of the files of WordNet 3.x (Fellbaum 1998), or ``none`` for no synonyms. ``auto`` looks in the usual
+        places; if WordNet is not installed, synonyms do not match, and a note says so once.
     stop_words : str, default "english"
         Words that are only shifted with another word: ``english``, a list made for this project, ``none``, or a file of
         words.
     beam : int, optional
         By how much a partial alignment may cost more than the best one that covers as many candidate words: by default
-        20, with ``terpa`` and ``terph`` 35. Where words too many cost little, as there, sentences of some hundred words
-        need more.
+        20, with ``terpa`` and ``terph`` 35. With these two, surplus words cost little, so sentences of some hundred
+        words need a higher limit.
     max_distance : int, default 50
-        Words that a block is moved at most; 0 forbids shifts.
+        Maximum number of words by which a block is moved; 0 forbids shifts.
     max_size : int, default 10
-        Words of a block at most; 0 forbids shifts.
+        Maximum number of words of a block; 0 forbids shifts.
     no_punct : bool, default False
         Remove the marks ``. , ? : ; ! " ( )``.
     parity : {"terp"}, optional
         Tokenise as the program does by itself, which with ``costs=terp`` is at white space (``tokenizer=none``), and
-        say in a note what else is needed for its very scores.
+        note what else is needed for its exact scores.
     tokenizer : default "terp"
         ``terp`` is TERp's normalisation of tokens of ``13a``.
     lowercase : bool, default True
-        Lower-cases the table of paraphrases too.
+        Lower-case all texts and the table of paraphrases.
 
     Notes
     -----
@@ -147,7 +147,7 @@ class TranslationEditRatePlus(Metric):
 
     @property
     def needs(self) -> Needs:
-        """English if the stop words are English or the costs allow stem matches, else any language."""
+        """Needs of the columns: English translations if stop words or stemmer are English, else any language."""
         used = {
             "costs": self.edit_costs.stems,
             "stop_words": self.edit_costs.stop_words and self.stop_words == "english",

@@ -1,7 +1,7 @@
 """Paraphrase tables of TERp, one entry per line: ``probability <p>reference phrase</p> <p>candidate phrase</p>``.
 
-An entry holds in that direction. One that begins with two probabilities holds in both, the second number being that of
-the candidate phrase in a reference. Phrases are tokens with spaces between them.
+An entry applies in that direction only. An entry that begins with two probabilities applies in both directions; the
+second is that of the candidate phrase in a reference. Phrases are tokens with spaces between them.
 """
 
 from __future__ import annotations
