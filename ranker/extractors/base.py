@@ -90,7 +90,7 @@ class Extractor(ABC):
         return str(notation.Spec(self.name, tuple(options)))
 
     def signed(self) -> dict[str, object]:
-        """Option values that replace the actual values in the signature, or None for options left out of it.
+        """Option values that the signature gives in place of the actual ones, or None for options that it omits.
 
         An example is the digest of a file in place of its name. Options without effect are omitted.
         """
@@ -109,7 +109,7 @@ class Extractor(ABC):
 
     @abstractmethod
     def fit(self, dataset: Dataset) -> FittedExtractor:
-        """Return the extractor fitted on `dataset`, which is the training or the ranked data, as `fit_scope` says."""
+        """Return the extractor fitted on `dataset`, the training data or the data being ranked (see `fit_scope`)."""
 
     def fit_transform(self, dataset: Dataset) -> tuple[FittedExtractor, FloatArray]:
         """Return the extractor fitted on `dataset`, and the columns of `dataset` for a ranker to learn from.
@@ -396,7 +396,7 @@ def fitted_on(extractor: Metric, dataset: Dataset) -> Metric: ...
 @overload
 def fitted_on(extractor: Extractor, dataset: Dataset) -> FittedExtractor: ...
 def fitted_on(extractor: Extractor, dataset: Dataset) -> FittedExtractor:
-    """Return the extractor, fitting it on `dataset` first if its scope is ``ranked``; refuse an untrained extractor."""
+    """Return the extractor, fitted on `dataset` if its fit scope is ``ranked``; refuse an untrained extractor."""
     return extractor.fit(dataset) if extractor.fit_scope == "ranked" else fitted_form(extractor)
 
 

@@ -135,5 +135,5 @@ def function_words(name: str) -> tuple[frozenset[str], str]:
 
 
 def is_among(vocabulary: Sequence[str], words: Container[str]) -> BoolArray:
-    """True for each word of `vocabulary` whose lower-cased form is among `words`, shape (vocabulary,)."""
+    """Return a mask of the words of `vocabulary` whose lower-cased form is among `words`, shape (vocabulary,)."""
     return np.fromiter((word.lower() in words for word in vocabulary), dtype=np.bool_, count=len(vocabulary))

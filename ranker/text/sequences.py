@@ -192,7 +192,7 @@ def _common(left: Int64Array, right: Int64Array) -> int:
 def skip_bigram_counts(
     values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array, distance: int
 ) -> Int64Array:
-    """Count the skip-bigrams that each pair shares, and those of either sentence, shape (pairs, 3).
+    """Count the skip-bigrams that the two sentences of each pair share, and those of each sentence, shape (pairs, 3).
 
     They skip at most `distance` words, or any number if it is negative (Lin 2004, section 5).
     """

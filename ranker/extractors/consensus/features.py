@@ -43,7 +43,7 @@ class SystemRelations:
     similarity: FloatArray
 
     def codes(self, dataset: Dataset) -> Int64Array:
-        """Return the number of each candidate's system in `systems`, -1 for unknown systems."""
+        """Return the index of each candidate's system in `systems`, -1 for unknown systems."""
         keys = zip(
             dataset.source_language_pairs[dataset.candidate_source].tolist(),
             dataset.candidates["system"].tolist(),
@@ -153,7 +153,7 @@ class Consensus(FittedExtractor):
         return tuple(f"{self}.{column}" for column in COLUMNS)
 
     def signed(self) -> dict[str, object]:
-        """Signature of the metric that compares candidates, in place of the metric's notation."""
+        """Option values for the signature, with the metric's own signature in place of its notation."""
         return {"metric": self._compared.signature()}
 
     @property
@@ -207,7 +207,7 @@ class Consensus(FittedExtractor):
         return registry.make(self.metric)
 
     def _compared_blocks(self, dataset: Dataset) -> Iterator[tuple[SourceGroup, FloatArray]]:
-        """Yield blocks of sources with similarities by the metric, each with an array of similarities by wording."""
+        """Yield groups of sources with similarities by the metric, each with an array of chrF similarities."""
         own = _blocks(dataset, self.metric, self.limit)
         if self.metric == WORDING:
             made: Iterable[tuple[SourceGroup, SourceGroup]] = ((block, block) for block in own)

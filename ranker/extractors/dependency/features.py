@@ -109,7 +109,7 @@ class DependencyStructure(FittedExtractor):
 
 @kernel
 def _augment(row: int, edges: BoolArray, taken: Int64Array, seen: BoolArray) -> bool:
-    """Match `row` to a free column, rematching other rows along an augmenting path; return True on success."""
+    """Match triplet `row` to a free triplet, rematching others along an augmenting path; return True on success."""
     # depth-first with a stack of its own: a chain may be as long as the sentence
     columns = edges.shape[1]
     stack_row = np.empty(edges.shape[0] + 1, dtype=np.int64)

@@ -45,7 +45,7 @@ class ReferenceErrorRate(Metric):
         """Return the number of errors of each pair, shape (pairs,)."""
 
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return each candidate's errors against its best reference, and the latter's length, shape (candidates, 2)."""
+        """Return each candidate's errors against its best reference and that reference's length, (candidates, 2)."""
         batch, pairs = token_batch(dataset, self.tokenizer, lowercase=self.lowercase), reference_pairs(dataset)
         errors = self._errors(dataset, batch, pairs)
         rows = np.stack([errors, batch.reference_lengths[pairs.reference]], axis=1).astype(np.float64)

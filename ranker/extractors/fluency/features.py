@@ -113,7 +113,7 @@ class Perplexity(FittedExtractor):
 
     @property
     def fit_scope(self) -> FitScope:
-        """``ranked``, or ``none`` if the model is read from a file."""
+        """``ranked`` if the model is learnt from references, ``none`` if it is included or read from a file."""
         return "ranked" if self.model is None else "none"
 
     @property
@@ -128,7 +128,7 @@ class Perplexity(FittedExtractor):
         return tuple(column for column in self.columns if not column.endswith(".match"))
 
     def signed(self) -> dict[str, object]:
-        """Digests in place of the names of the parser and the model file; options without effect are omitted."""
+        """Option values for the signature, with digests in place of parser and file, and None for unused options."""
         signed: dict[str, object] = {"parser": None}
         if self.unit == "tags":
             signed = {"parser": parser_signature(self.parser), "tokenizer": None, "lowercase": None}

@@ -99,7 +99,7 @@ def _undisputed(size: int, length: int, offsets: Int64Array, matches: Int32Array
 
 @kernel
 def _match_weights(matches: Int32Array, options: SearchOptions) -> Int64Array:
-    """Return each match's weight, the module's weight x the number of words on both sides, as an integer."""
+    """Return each match's weight, the module's weight x the number of words matched in both texts, as an integer."""
     covered = np.empty(len(matches), dtype=np.int64)
     for match in range(len(matches)):
         weight = options.weights[matches[match, 3]]

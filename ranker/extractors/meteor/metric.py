@@ -176,7 +176,7 @@ class Meteor(Metric):
         )
 
     def signed(self) -> dict[str, object]:
-        """Values of all options in force: digests for files, ``auto`` for options that follow the language."""
+        """Option values for the signature: digests for files, ``auto`` for options that follow the language."""
         language = self._fixed_language
         wordnet = self._wordnet(language)
         used = [module for module in self.modules.split("+") if module != MODULES[SYNONYM] or wordnet]

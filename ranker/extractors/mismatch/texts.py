@@ -285,7 +285,7 @@ def _ordered(fact: WordFacts) -> bool:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Differences of a candidate from a reference, by kind, and the similarity of the two in all other words."""
+    """Differences of a candidate from a reference, by kind, and the nearness of the two texts in all other words."""
 
     differences: dict[str, list[str]]
     nearness: float

@@ -152,7 +152,7 @@ def _counts(pairs: ReferencePairs, batch: TokenBatch, order: int) -> FloatArray:
 
 
 def _stacked(candidate_lengths: Int64Array, reference_lengths: Int64Array, matches: Int64Array) -> FloatArray:
-    """Return the statistics of pairs, given the lengths of both sides and the matches of each order."""
+    """Return the statistics of pairs, given the lengths of both texts and the matches of each order."""
     shorter = np.arange(matches.shape[1])
     candidate_totals, reference_totals = (
         np.maximum(lengths[:, np.newaxis] - shorter, 0) for lengths in (candidate_lengths, reference_lengths)

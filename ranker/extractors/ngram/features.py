@@ -93,7 +93,7 @@ class NgramAgreement(FittedExtractor):
         return tuple(f"{self}.{n}.{measure}" for n in range(1, self.order + 1) for measure in MEASURES)
 
     def signed(self) -> dict[str, object]:
-        """Digest of the parser's content, in place of its name; options without effect are omitted."""
+        """Option values for the signature, with the parser's digest in place of its name; unused options are None."""
         unused = () if self.unit == "word" else ("words", "match", "function_words", "stemmer", "tokenizer")
         parser = parser_signature(self.parser) if self.unit == "tag" else None
         return {**dict.fromkeys(unused), "parser": parser, **({"lowercase": None} if self.unit == "tag" else {})}

@@ -151,10 +151,10 @@ class RougeW(_Rouge):
 
 @dataclass(frozen=True)
 class RougeS(_Rouge):
-    """ROUGE-S: matched skip-bigrams (ordered word pairs, with gaps) over the skip-bigrams of each side, in [0, 1].
+    """ROUGE-S: matched skip-bigrams over those of candidate (precision) and reference (recall), in [0, 1].
 
-    Lin (2004), section 5. Of several references the best one counts (`best_by`); a corpus scores the mean of its
-    segments. If candidate or reference has no pairs, the score is 0.
+    Skip-bigrams are ordered word pairs, with gaps (Lin 2004, section 5). Of several references the best one counts
+    (`best_by`); a corpus scores the mean of its segments. If candidate or reference has no pairs, the score is 0.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ class RougeS(_Rouge):
 
 @dataclass(frozen=True)
 class RougeSU(RougeS):
-    """ROUGE-SU: matched skip-bigrams and words over the skip-bigrams and words of each side, in [0, 1].
+    """ROUGE-SU: matched skip-bigrams and words over those of candidate (precision) and reference (recall), in [0, 1].
 
     Lin (2004), section 5.2. Of several references the best one counts (`best_by`); a corpus scores the mean of
     its segments. If candidate or reference has no words, the score is 0.

@@ -134,7 +134,7 @@ def _refuse_empty(
     translation: Int64Array,
     files: tuple[str | Path, str | Path] | None,
 ) -> None:
-    """Refuse pairs of sentences in which one side is empty; the error names the first such pair."""
+    """Refuse pairs with an empty source or translation; the error names the first such pair."""
     for side, lengths in enumerate((sources.lengths[source], segments.lengths[translation])):
         empty = np.flatnonzero(lengths == 0)
         if len(empty):

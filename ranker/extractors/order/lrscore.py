@@ -140,7 +140,7 @@ class LRscore(Metric):
         return registry.make_metric(self.lexical)
 
     def signed(self) -> dict[str, object]:
-        """Signature of the lexical metric, in place of its notation; for METEOR's alignment, also WordNet's digest."""
+        """Option values for the signature: the lexical metric's and, for METEOR's alignment, the digest of WordNet."""
         return {"lexical": self._lexical_metric.signature(), **alignment_signed(self.alignment)}
 
     @property

@@ -1,4 +1,4 @@
-"""Metrics of word order: scores of the permutation between candidate and reference, with an optional lexical part.
+"""Metrics of word order: scores of the permutation between candidate and reference, and an optional lexical score.
 
 The corpus score of each metric is the mean of its sentence scores.
 """
@@ -79,7 +79,7 @@ class PermutationMetric(SentenceMean):
             raise OptionError(f"{self.name}[aligner={self.aligner}]: an aligner requires alignment=bilingual; set it")
 
     def signed(self) -> dict[str, object]:
-        """Digest of WordNet, added to the signature if the alignment is METEOR's."""
+        """Option values for the signature, to which METEOR's alignment adds the digest of WordNet."""
         return alignment_signed(self.alignment)
 
     def note(self, dataset: Dataset) -> str | None:

@@ -146,7 +146,7 @@ class Paraphrase(Extractor):
         return tuple(f"{self}.{column}" for column in COLUMNS)
 
     def signed(self) -> dict[str, object]:
-        """Digest of the function words, in place of the name of their list or file."""
+        """Option values for the signature, with the digest of the function words in place of the name of their list."""
         return {"function_words": function_words(self.function_words)[1]}
 
     @property

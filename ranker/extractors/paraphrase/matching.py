@@ -140,7 +140,7 @@ def residual_pairs(
     words: WordFacts,
     steepness: float,
 ) -> tuple[Int64Array, Int32Array, Float32Array]:
-    """Return each sentence pair's number of nearby unmatched word pairs, and those word pairs' places and closeness."""
+    """Return the number of nearby unmatched word pairs per sentence pair, and their words, positions and closeness."""
     sizes = np.zeros(len(candidate), dtype=np.int64)
     nothing, none = np.zeros((0, 4), dtype=np.int32), np.zeros(0, dtype=np.float32)
     for pair in range(len(candidate)):

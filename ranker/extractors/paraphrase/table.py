@@ -28,7 +28,7 @@ START = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Cooccurrences:
-    """Pairs of nearby unmatched words, one from each side, in many pairs of sentences."""
+    """Pairs of nearby unmatched words, one from each sentence, in many pairs of sentences."""
 
     first: Int32Array
     second: Int32Array

@@ -87,7 +87,7 @@ def _apply_phrases(
     ready: int,
     single: bool,
 ) -> int:
-    """Lower costs in `column` of `lattice` by phrases that end there; return the last row in use, `ready` or later."""
+    """Lower costs in `column` of `lattice` by phrases that end there; return the last row used, at least `ready`."""
     phrases = sentences.phrases
     distance = lattice.distance
     for phrase in range(len(phrases.start)):
@@ -213,7 +213,7 @@ def fill_lattice(
 
 
 class LatticeAlignment(NamedTuple):
-    """An alignment in the form that the search for shifts uses: errors and aligned positions of both sides."""
+    """An alignment in the form that the search for shifts uses: errors and aligned positions of both sentences."""
 
     wrong: Int32Array
     reference_wrong: Int32Array

@@ -124,7 +124,7 @@ class TranslationEditRatePlus(Metric):
         return chosen if self.beam is None else chosen._replace(beam=self.beam)
 
     def signed(self) -> dict[str, object]:
-        """Values of options in force, with digests in place of file names."""
+        """Option values for the signature, with digests in place of file names, and None for unused options."""
         wordnet = self._wordnet()
         return {
             "paraphrases": table_digest(self.paraphrases) if self.paraphrases else None,
