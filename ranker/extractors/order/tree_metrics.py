@@ -24,7 +24,7 @@ class TreeMetric(PermutationMetric):
         if not 1e-6 <= self.beta <= 1:
             raise OptionError(f"{self.name}[beta={self.beta}]: expected a number from 0.000001 to 1")
         if not 0 <= self.gamma < 1:
-            raise OptionError(f"{self.name}[gamma={self.gamma}]: expected a number from 0 and below 1")
+            raise OptionError(f"{self.name}[gamma={self.gamma}]: expected a number of at least 0 and below 1")
 
     def _permutation_scores(self, values: Int32Array, offsets: Int64Array) -> FloatArray:
         return permutation_scores(self.name, values, offsets, beta=self.beta, gamma=self.gamma)
@@ -48,7 +48,7 @@ class CanonicalTree(TreeMetric):
     beta : float, default 0.6
         Weight of a node's own operator score against its children's scores, above 0 and at most 1.
     gamma : float, default 0.0
-        Operator score of two swapped children, from 0 and below 1. Above 0 some scores are below 0.
+        Operator score of two swapped children, at least 0 and below 1. If it is above 0, some scores are below 0.
     """
 
     name: ClassVar[str] = "pet"
