@@ -20,7 +20,7 @@ def run() -> None:
     """Run the command line and exit with the code of `cli.main.run`, or 128 plus the number of a fatal signal."""
     _open_closed_streams()
     _buffer_stdout()
-    # what the caller had set to be ignored, as nohup does, stays ignored
+    # signals that the caller ignores, as nohup does, stay ignored
     early = [signum for signum in _STOPPING if signal.getsignal(signum) is signal.SIG_DFL]
     by_default = signal.getsignal(signal.SIGINT)
     if by_default is signal.default_int_handler:
@@ -54,7 +54,7 @@ def _open_closed_streams() -> None:
 
 
 def _buffer_stdout() -> None:
-    """Put a buffer around an unbuffered standard output, of which Python takes a write in part for a whole one."""
+    """Put a buffer around an unbuffered standard output, to which Python may write only a part of a text."""
     raw = getattr(sys.stdout, "buffer", None)
     if isinstance(raw, io.RawIOBase):
         buffer = io.BufferedWriter(raw)

@@ -35,7 +35,7 @@ def take_rows(offsets: Int64Array, rows: Int64Array) -> tuple[Int64Array, Int64A
 
 
 def pairs_in_blocks(offsets: npt.ArrayLike) -> tuple[Int64Array, Int64Array]:
-    """Return the first and second rows of all pairs within blocks, smallest blocks first; refuse too many pairs."""
+    """Return the two rows of each pair of rows in the same block, smallest blocks first; refuse too many pairs."""
     starts = np.asarray(offsets, dtype=np.int64)
     sizes = np.diff(starts)
     count = int((sizes * (sizes - 1) // 2).sum())

@@ -138,7 +138,7 @@ def read_bytes(path: str | Path) -> bytes:
     """Read a file, or standard input for ``-``, and decompress the data if the first bytes are those of gzip."""
     name = display_name(path)
     if str(path) == STDIN and sys.stdin is None:
-        raise DataError("standard input is closed, expected a corpus", file=name)
+        raise DataError("standard input is closed, expected a corpus: give a file instead of -", file=name)
     with reading(name):
         if str(path) != STDIN:
             check_no_device(path)
@@ -238,7 +238,7 @@ def note_line_ends(text: str, name: str, *, multiline: bool = False, lines_befor
     elif not multiline and 0 < pairs < feeds:
         ends, few = ("CR LF", pairs) if 2 * pairs <= feeds else ("LF", feeds - pairs)
         odd = re.search(r"\r\n" if ends == "CR LF" else r"(?<!\r)\n", text)
-        what = f"this line ends in {ends}, like {few:,} of {feeds:,}: both kinds are read as line ends"
+        what = f"this line ends in {ends}, like {few:,} of {feeds:,} lines: both kinds are read as line ends"
     if not what:
         return False
     where = "" if odd is None else f":{lines_before + text.count(chr(10), 0, odd.start()) + 1}"
@@ -283,7 +283,7 @@ def replacing(path: str | Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
 def replacing_together(folder: str | Path) -> Iterator[Path]:
     """Yield a temporary folder, whose content is renamed into `folder` if the block ends without an error.
 
-    Replacing a subfolder takes two renames; after a run killed between them, ``.ranker-former-NAME`` is the old one.
+    Replacing a subfolder takes two renames; if a run is killed between them, the old one is ``.ranker-former-NAME``.
     """
     folder = Path(folder)
     try:
@@ -307,7 +307,7 @@ def replacing_together(folder: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def used_alone(folder: str | Path) -> Iterator[None]:
-    """Make a folder unless it exists; refuse to use it while another process is in such a block with it."""
+    """Make a folder unless it exists, and lock it within the block; refuse a folder that another process has locked."""
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -478,7 +478,7 @@ def read_lines(path: str | Path, expected: int | None = None, like: str = "") ->
 
 
 def cache_directory() -> Path:
-    """Return ``$RANKER_CACHE``, or else ranker's folder in the user's cache directory."""
+    """Return the folder of caches: ``$RANKER_CACHE``, or else ranker's folder in the user's cache directory."""
     chosen = os.environ.get("RANKER_CACHE")
     if chosen:
         return Path(chosen)

@@ -16,7 +16,7 @@ HAS_LOCKS = sys.platform != "win32"
 def open_folder(path: str | Path) -> int:
     """Open a folder and return its descriptor, for `lock`."""
     if sys.platform == "win32":
-        # folders cannot be opened there; this stands for one
+        # folders cannot be opened on Windows: a descriptor of the null device takes their place
         if not Path(path).is_dir():
             raise FileNotFoundError(str(path))
         return os.open(os.devnull, os.O_RDONLY)

@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _SPACE = re.compile(r"\s*")
 _LARGEST_WHOLE = 1_000_000_000
 DEEPEST = 6
-"""Brackets in brackets."""
+"""Greatest depth of brackets in brackets."""
 T = TypeVar("T")
 
 
@@ -82,11 +82,11 @@ def _check_depth(text: str) -> None:
     for character in text:
         depth += (character == "[") - (character == "]")
         if depth > DEEPEST:
-            raise OptionError(f"{text[:40]!r}...: brackets are nested more than {DEEPEST} deep")
+            raise OptionError(f"{text[:40]!r}...: brackets are nested more than {DEEPEST} deep: use fewer levels")
 
 
 def parse(text: str) -> Spec:
-    """Parse ``name[option=value,...]``."""
+    """Parse a name with options, ``name[option=value,...]``."""
     name, inner = open_brackets(text)
     text = text.strip()
     options: dict[str, str] = {}
@@ -229,7 +229,7 @@ def option_table(kind: type) -> Iterator[tuple[str, str, str]]:
 
 
 def write(value: object) -> str:
-    """Return an option value in the notation."""
+    """Return the text of an option value in the notation, such as ``true``, ``none`` or ``4``."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return "none" if value is None else str(value)

@@ -53,7 +53,7 @@ def check(extractor: Extractor | type[Extractor], dataset: Dataset | None = None
     Raises
     ------
     ModelError, OptionError
-        Naming the broken promise: a wrong declaration or dependence, or columns that are no numbers of the right shape.
+        Naming the requirement: a wrong declaration, an undeclared dependence on other texts, or a wrong type or shape.
 
     Examples
     --------
@@ -74,28 +74,34 @@ def check(extractor: Extractor | type[Extractor], dataset: Dataset | None = None
     odd = np.arange(len(data.sources)) % 2 == 1
     if not needs.other_sources:
         same = _close(_columns(fitted, data.select_sources(odd)), columns[odd[data.candidate_source]])
-        _expect(made, same, "columns that do not depend on other sources, or needs.other_sources")
+        _expect(made, same, "columns that do not depend on other sources, or needs.other_sources to be true")
     if not needs.other_candidates:
         some = np.arange(len(data)) % 2 == 1
         same = _close(_columns(fitted, data.select_candidates(some)), columns[some])
-        _expect(made, same, "columns that do not depend on other candidates, or needs.other_candidates")
+        _expect(made, same, "columns that do not depend on other candidates, or needs.other_candidates to be true")
     if isinstance(fitted, Metric):
         statistics = checked(fitted, "statistics", fitted.statistics(data), (len(data), fitted.width))
         scores = checked(fitted, "score", fitted.score(statistics), (len(data),))
-        _expect(made, _close(scores, columns[:, 0]), "the column to be the score of statistics")
-        _expect(made, np.ndim(fitted.score(statistics.sum(axis=0))) == 0, "one score of summed statistics")
+        _expect(made, _close(scores, columns[:, 0]), "the column to equal the score of the statistics")
+        _expect(
+            made, np.ndim(fitted.score(statistics.sum(axis=0))) == 0, "one number as the score of summed statistics"
+        )
 
 
 def _check_declarations(made: Extractor) -> None:
     kind = type(made)
     for name in _RENAMED:
-        _expect(made, not hasattr(kind, name), f"needs to say what {name} says")
+        _expect(made, not hasattr(kind, name), f"no attribute {name}: declare it in needs")
     parameters = getattr(kind, "__dataclass_params__", None)
     _expect(made, parameters is not None and parameters.frozen, "a frozen dataclass")
-    _expect(made, from_notation(kind, str(made)) == made, f"its notation {made} to make it again")
+    _expect(made, from_notation(kind, str(made)) == made, f"its notation {made} to make an equal extractor")
     _expect(made, len({*made.columns}) == len(made.columns) > 0, "columns with different names")
     for names in (made.lower_is_better, made.symmetric):
-        _expect(made, {*names} <= {*made.columns}, f"names of columns, not {', '.join(names)}")
+        _expect(
+            made,
+            {*names} <= {*made.columns},
+            f"only its columns as lower_is_better and symmetric, found {', '.join(names)}",
+        )
 
 
 def _columns(fitted: FittedExtractor, dataset: Dataset) -> FloatArray:

@@ -71,9 +71,9 @@ def _without_leaks(filters: str) -> str:
 
 @contextmanager
 def sheltered_from_ctrl_c() -> Iterator[None]:
-    """Keep Ctrl-C, which terminals send to all processes, from those that are started within the block.
+    """Keep Ctrl-C, which terminals send to all processes, from the processes that are started within the block.
 
-    This process, which should end the others, sees it at the end of the block, or at once if it has other threads.
+    This process, which should end them, receives it at the end of the block, or at once if it has other threads.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -120,7 +120,7 @@ def for_each_block(run: Callable[[int], None], n_blocks: int) -> None:
 
     helpers: list[Future[None]] = []
     try:
-        # no more threads can be started, at the end of the process for one: those there are do it
+        # where no more threads can be started, as at the end of the process, those already started do the work
         with suppress(RuntimeError):
             for _ in range(n_threads - 1):
                 helpers.append(_helpers(most - 1).submit(run_waiting))

@@ -68,11 +68,11 @@ class Wrong(SentenceMean):
     [
         (Longest, "do not depend on other candidates, or needs.other_candidates"),
         (Rank, "do not depend on other sources, or needs.other_sources"),
-        (Wrong, "the column to be the score of statistics"),
+        (Wrong, "the column to equal the score of the statistics"),
         (type("Loose", (FittedExtractor,), {"name": "loose", "transform": Longest.transform}), "a frozen dataclass"),
-        (dataclass(frozen=True)(type("Old", (Longest,), {"needs_references": False})), "needs to say what"),
+        (dataclass(frozen=True)(type("Old", (Longest,), {"needs_references": False})), "no attribute needs_references"),
         (dataclass(frozen=True)(type("Twice", (Longest,), {"columns": ("a", "a")})), "columns with different names"),
-        (dataclass(frozen=True)(type("Lower", (Longest,), {"lower_is_better": ("a",)})), "names of columns, not a"),
+        (dataclass(frozen=True)(type("Lower", (Longest,), {"lower_is_better": ("a",)})), "only its columns as low"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )

@@ -136,8 +136,8 @@ def test_only_line_ends_end_lines(tmp_path, reader, odd, end):
             b"one\ntwo\nthree\rhouses\nfour\n",
             ":3: a carriage return inside this line is read as a space: lines end in line feeds",
         ),
-        (b"a\r\nb\r\nc\nd\r\n", ":3: this line ends in LF, like 1 of 4: both kinds are read as line ends"),
-        (b"a\nb\r\nc\nd\n", ":2: this line ends in CR LF, like 1 of 4: both kinds are read as line ends"),
+        (b"a\r\nb\r\nc\nd\r\n", ":3: this line ends in LF, like 1 of 4 lines: both kinds are read as line ends"),
+        (b"a\nb\r\nc\nd\n", ":2: this line ends in CR LF, like 1 of 4 lines: both kinds are read as line ends"),
         (b"a\rb\r", ": 2 carriage returns and no line feed: read as line ends"),
     ],
 )
