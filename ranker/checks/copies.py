@@ -19,7 +19,7 @@ _QUOTED = re.compile("""["“„«‘]([^"“”„«»]{3,60})["”“»’]"""
 _ADDRESS = re.compile(r"\w[/_.]\w")
 _WORDS = re.compile(r"\w+")
 _BEGUN_AT_END = re.compile(r"\W*[.!?…]")
-"""End of a sentence, in a text that is reversed, so that it is searched once."""
+"""End of a sentence, matched at the beginning of a reversed text, which is faster than a search for the end."""
 _LONGEST_OF_NAMES, _LONGEST_ACRONYM = 20, 4
 _RUN, _SHARE = 3, 0.15
 
@@ -42,7 +42,7 @@ def mixed(texts: PairedTexts, least: float = _SHARE) -> Iterator[tuple[int, str]
         (lengths >= _RUN) & (lengths >= least * size[rows]) & (texts.translated & texts.outputs & ~texts.copies)[rows]
     )
     suspects = np.unique(rows[long])
-    # as they are written, in the same words
+    # the same words, with their capitals
     written = clean_words(texts.own.take(pa.array(suspects)), lower=False)
     place = dict(zip(suspects.tolist(), written.to_pylist(), strict=True))
     shown: dict[int, str] = {}
@@ -144,7 +144,7 @@ def _particles() -> frozenset[str]:
 
 @cache
 def _frequent(source: str, target: str) -> frozenset[str]:
-    """Return the frequent words of `source` (of any language if "") that are not frequent in `target`."""
+    """Return the frequent words of the language `source`, or of all if "", that are not frequent in `target`."""
     listed = tables()["language"]["words"]
     own = [listed[source]] if source in listed else [] if source else [*listed.values()]
     return frozenset(word for words in own for word in words.split()) - {*listed.get(target, "").split()} - _particles()

@@ -22,7 +22,7 @@ SURE: dict[str, Callable[[PairedTexts], Failures]] = {
     "repetition": partial(repetition, least=0.5),
     "mixed": partial(mixed, least=1 / 3),
 }
-"""The checks whose verdict decides a rank, the first that fails first. A few words repeated or left do not."""
+"""Checks whose failure ranks a candidate last (the first failed one is named); a few repeated words do not fail."""
 _FEWEST = 3
 
 
@@ -71,7 +71,7 @@ def without_votes(
     few &= np.diff(dataset.reference_offsets) == 0
     values = values.copy()
     values[~out & (affected & few)[source]] = 0.0
-    # what learns from all that is ranked must not learn from a few sources
+    # extractors that learn from all ranked data must not learn from a few sources
     whole = any(extractor.fit_scope == "ranked" or extractor.needs.other_sources for extractor in extractors)
     again = ~few & (affected | whole)
     if again.any():

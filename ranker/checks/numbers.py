@@ -1,4 +1,4 @@
-"""Numbers in two texts that mean the same, in any two languages."""
+"""Comparison of the numbers in a source and its translation, in any notation and any two languages."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _unmatched_digits(
 def _other_scale(
     source: str, own: str, wanted: Counter[str], given: Counter[str], languages: tuple[str, str]
 ) -> tuple[list[str], list[str]]:
-    """Return numbers that stand in both texts with the same digits and words for other powers of ten."""
+    """Return the numbers of the source and of the output that differ only in the power of ten that words give them."""
     if not all(languages):
         return [], []
     of_source, of_own = (_large(*each) for each in zip((source, own), languages, strict=True))
@@ -143,7 +143,7 @@ def _core(number: str) -> str:
 
 
 def scaled(text: str, language: str) -> Iterator[tuple[list[str], int, int]]:
-    """Yield the value of each number that words such as "million" multiply, and the positions of the whole.
+    """Yield the values of each number that words such as "million" multiply, and its start and end with these words.
 
     A number such as 4.176 has two values, because the point may group its digits.
     """
@@ -157,7 +157,7 @@ def scaled(text: str, language: str) -> Iterator[tuple[list[str], int, int]]:
 
 @functools.cache
 def _scale_patterns(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return a pattern of a number and words that multiply it, and of one such word, its group called by the power."""
+    """Return a pattern of a number with words that multiply it, and of one such word in a group named by its power."""
     powers: dict[str, list[str]] = {}
     for key, pattern in tables()["scales"].items():
         power, *languages = key.split()
@@ -171,7 +171,7 @@ def _scale_patterns(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def spelled(text: str, language: str) -> Iterator[tuple[str, int, int]]:
-    """Yield each Roman numeral, and each number from 3 to 10 that one word says, with its positions."""
+    """Yield each Roman number, and each number from 3 to 10 written as one word, with its start and end in the text."""
     for match in _ROMAN.finditer(text):
         yield str(_TENS[match[1]] + _ONES[match[2]]), *match.span()
     if pattern := _exact_words(language):
@@ -180,7 +180,7 @@ def spelled(text: str, language: str) -> Iterator[tuple[str, int, int]]:
 
 @functools.cache
 def _exact_words(language: str) -> re.Pattern[str] | None:
-    """Return a pattern of the words for 3 to 10, in groups called by their numbers; None for other languages."""
+    """Return a pattern of a language's words for 3 to 10, in groups named by the numbers; None if they are unknown."""
     table = tables()["exact_words"]
     if language in ("zh", "ja"):
         words, before, after = (
@@ -202,7 +202,7 @@ def written(text: str, language: str) -> set[str]:
 
 
 def positions(text: str, number: str) -> Iterator[list[int]]:
-    """Yield the positions of a number that a text says in words of any language."""
+    """Yield the start and end of each place where a text writes a number in words of any language."""
     for language in ("", *tables()["exact_words"]):
         yield from (place for values, *place in scaled(text, language) if number in values)
         yield from (place for value, *place in spelled(text, language) if number == value)
@@ -259,7 +259,7 @@ def _han_value(numeral: str) -> int:
 
 @functools.cache
 def _word_patterns(language: str) -> list[tuple[list[str], re.Pattern[str]]]:
-    """Return pairs of numbers from 1 to 100 and a pattern of their word; 21 to 99 share those of their tens."""
+    """Return, for each number word from 1 to 100, its numbers and its pattern; a word for tens covers ten numbers."""
     words = zip([*range(1, 21), *range(30, 101, 10)], tables()["number_words"].get(language, "").split(), strict=False)
     return [
         (

@@ -37,15 +37,15 @@ _LONGEST_WORD = 8
 """Size of a source up to which "None" may be its translation."""
 _LONGEST_PERIOD = 20
 _REPEATED = {1: 3, 2: 4, 3: 6, 4: 8}
-"""Number of words that have to repeat for a period of few words; from five on it is the period."""
+"""Number of words that must equal the word one period earlier, by words per period; from five on, the period itself."""
 _SHORTEST_LOOP, _LOOP = 20, re.compile(r"([^\W\d_]\S{0,9}?)\1{7,}")
-"""Letters that repeat within a word."""
+"""Least number of characters, and pattern, of letters that repeat within a word."""
 _MANY_WORDS = 8
 """Number of words from which on a text has a frequent word of its language."""
 _MEASURES = ("length", "mass", "temperature")
 
 Failures = Iterator[tuple[int, str]]
-"""Rows of candidates that fail a check, each with a description."""
+"""Rows of candidates that fail a check, each with a description of the fault."""
 
 
 def check_outputs(candidates: Candidates, *, spans: bool = False) -> pd.DataFrame:
@@ -194,7 +194,7 @@ def _other_words(texts: PairedTexts, code: str, rows: Int64Array) -> Failures:
 
 
 def _has_own_letters(texts: PairedTexts, row: int, language: str, other: str) -> bool:
-    """True if words of an output in lower case, not of its source, have letters of `language` that `other` lacks."""
+    """True if an output has lower-case words, not in its source, with letters of `language` that `other` lacks."""
     letters = tables()["language"]["letters"]
     own = {*letters.get(language, "")} - {*letters.get(other, letters.get(language, ""))}
     words = {*_WORD.findall(texts.own[row].as_py())} - {*_WORD.findall(texts.sources[texts.source[row]].as_py())}
@@ -358,7 +358,7 @@ def _kept(texts: PairedTexts, name: str) -> Failures:
 
     def find(text: str) -> Counter[str]:
         items = (item.lower() if name == "urls" else item for item in re.findall(pattern, text))
-        # of a tag its name
+        # of a tag, only its name
         return Counter(f"{item.split()[0]}>" if item[0] == "<" and " " in item else item for item in items)
 
     suspect = matches(texts.own, pattern) | matches(texts.sources, pattern)[texts.source]

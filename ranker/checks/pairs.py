@@ -17,7 +17,7 @@ from ranker.corpora.languages import is_language, language_pair
 _SHARE, _LEAD = 0.15, 0.08
 """Least share of frequent words in a text of a language, and its least lead over any other language."""
 _SHARED = 0.34
-"""Share of words that an edited text has in common with its source, from which on it is no translation."""
+"""Share of words in common with the source from which on an output counts as an edited source, not a translation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class PairedTexts(Texts):
 
 
 def expected_pairs(texts: Texts) -> Pairs:
-    """Take each source's languages from the name of its language pair or, without a name, from the texts.
+    """Return the languages of each source and its outputs, by the name of its language pair or else by the texts.
 
     Outputs, and references, in another language or script than their source show that a translation is expected. If no
     language can be recognised, a translation is expected unless outputs have many words of their sources.

@@ -14,7 +14,7 @@ from ranker.checks.texts import tables
 
 WHOLE = ("copy", "language")
 ABSENT = "nothing"
-"""Written for no item on one side of an arrow."""
+"""Word that takes the place of items where one side of an arrow has none, as in ``51 -> nothing``."""
 
 
 class FaultPlace(NamedTuple):

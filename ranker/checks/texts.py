@@ -27,7 +27,7 @@ _UNSPACED = r"([\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanma
 
 @functools.cache
 def tables() -> dict[str, Any]:
-    """Return the patterns of ``tables.toml``."""
+    """Return the patterns and word lists of ``tables.toml``."""
     return tomllib.loads(Path(__file__).with_name("tables.toml").read_text(encoding="utf-8"))
 
 
@@ -97,7 +97,7 @@ class Texts:
 
     @functools.cached_property
     def every(self) -> pa.ChunkedArray:
-        """Candidates, sources and references as one column."""
+        """Texts of the candidates, the sources and the references, in this order, as one column."""
         columns = (self.own, self.sources, self.references)
         return pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.large_string())
 
