@@ -1,9 +1,9 @@
 r"""Escaping of texts and names from data in printed output and in files for programs: JSON, CSV and Markdown.
 
-JSON escapes what a terminal would obey. Spreadsheets run text that begins like a formula, so CSV puts an apostrophe
-before it, unless ``RANKER_CSV_FORMULAS`` is 1, and another one before text that begins with apostrophes and then so.
-Readers take one away if no text of a file begins like a formula without one. In Markdown a name makes no cell, element,
-link or code of its own.
+JSON escapes characters that a terminal would obey. Spreadsheets run text that begins like a formula, so CSV puts an
+apostrophe before such text, unless ``RANKER_CSV_FORMULAS`` is 1, and another one before a formula that follows
+apostrophes. Readers remove one apostrophe if no text of the file begins like a formula. Markdown text is escaped so
+that it makes no table cell, element, link or code.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Compiling takes seconds per kernel and happens once; what is compiled is kept on disk. Until then a call on a few
 sentences runs the same function as plain Python, which takes milliseconds. Both give the same bits, so that what is
 compiled never shows in a result: kernels use integers, comparisons, single floating-point operations in a fixed order
-and functions of `math`. One that may not be so is declared with ``elements=0`` and always compiled.
+and functions of `math`. A kernel that may give other bits is declared with ``elements=0`` and always compiled.
 
 A few kernels have a `plain` form of their own, on lists: those of the features that ``ranker train --data sample`` uses
 (n-grams, tokens, TER, METEOR, common subsequences, leaving out), which would take seconds longer without, 4.6 s for
@@ -35,17 +35,17 @@ ELEMENTS = 8_192
 """Default number of array elements that a kernel processes in one process before it is compiled."""
 
 _LOADING = 4
-"""Times that a kernel must process more elements to be worth compiling than to be worth loading from disk."""
+"""Ratio of the elements from which on a kernel is worth compiling to those from which on it is worth loading."""
 
 _WORTHWHILE = 32
-"""Parts that are worth a thread's attention if a kernel takes as many elements as are worth compiling it."""
+"""Maximum number of parts into which as many elements as are worth compiling a kernel for are split."""
 
 _PARTS = 16
 """Number of parts of the rows per thread, so that no thread waits long for another."""
 
 _making = threading.RLock()
 _seen: Counter[int] = Counter()
-"""Array elements that each kernel, by its id, has taken."""
+"""Number of array elements that each kernel, by its id, has processed."""
 
 
 def source_of(kernel: Callable[..., Any]) -> Callable[..., Any]:

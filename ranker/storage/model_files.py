@@ -263,7 +263,7 @@ class _SizeBudget:
         try:
             size = sum(file.stat().st_size for file in (path.iterdir() if path.is_dir() else [path]))
         except (OSError, ValueError):
-            # which reading it says
+            # reading the file will raise the error
             size = 0
         self.path, self.most = path, min(_LARGEST, max(_FREE, _RATIO * size))
         self.left = self.most

@@ -1,7 +1,7 @@
 """JSON and TOML from files that people or other programs wrote: one way to read both, with limits.
 
-Refused in one line with the place: what is neither, keys that are there twice, NaN and Infinity, numbers of thousands
-of digits, nesting of hundreds of levels, and files far larger than what they are for.
+Errors of one line name the place of text in neither format, duplicate keys, NaN and Infinity, numbers of thousands of
+digits, nesting of hundreds of levels, and files far larger than their purpose needs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _finite(digits: str) -> float:
 
 
 def _whole(digits: str) -> int:
-    # versions of msgspec differ in what they make of one that no float can hold
+    # versions of msgspec differ in how they read a number that no float can hold
     if len(digits) > _MOST_DIGITS:
         raise ValueError(digits)
     return int(digits)
@@ -135,7 +135,7 @@ def parse_toml(text: str, file: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
-        what = f"not TOML, expected valid TOML: {printable(str(error).split(' (at ')[0])[:200]}"
+        what = f"not TOML, expected lines such as key = 'text': {printable(str(error).split(' (at ')[0])[:200]}"
         line, column = (int(place[1]), int(place[2])) if place else (None, None)
         raise DataError(what, file=file, line=line, column=column) from None
     except (ValueError, RecursionError) as error:

@@ -56,7 +56,7 @@ def _lines(text: str, done: int) -> list[str]:
 
 def _parts(path: str | Path, name: str) -> Iterator[bytes]:
     if str(path) == STDIN and sys.stdin is None:
-        raise DataError("standard input is closed, expected text", file=name)
+        raise DataError("standard input is closed, expected text: give a file instead of -", file=name)
     source = nullcontext(sys.stdin.buffer) if str(path) == STDIN else None
     with reading(name):
         if source is None:
