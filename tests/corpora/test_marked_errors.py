@@ -317,9 +317,9 @@ def test_keys_of_errors_that_are_not_read_are_noted(tmp_path: Path, caplog: pyte
 @pytest.mark.parametrize(
     ("weights", "note"),
     [
-        ({"cirtical": 25.0}, "no marked error has the severity 'cirtical'; the data has only major, minor"),
+        ({"cirtical": 25.0}, "'cirtical', so its weight changes nothing; the data has only major, minor"),
         ({"critical": 25.0, "Minor : Style": 0.5}, None),
-        ({"cirtical:style": 25.0}, "no marked error has the severity 'cirtical:style'; the data has only"),
+        ({"cirtical:style": 25.0}, "no marked error has the severity 'cirtical:style', so its weight changes nothing"),
     ],
 )
 def test_weights_of_unknown_severities_are_noted(

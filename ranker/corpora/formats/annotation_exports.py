@@ -106,7 +106,7 @@ class _Entry(msgspec.Struct):
 
 
 def exported(values: Iterable[tuple[int, Any]], file: str) -> list[tuple[int, dict[str, Any]]]:
-    """Return (line, row) pairs, one per judge of a candidate or comparison; none if this is no annotation export."""
+    """Return (line, row) pairs, one per judge of a candidate or comparison; an empty list for other JSON values."""
     answers: list[tuple[int, dict[str, Any], bool]] = []
     scored: dict[tuple[str, ...], tuple[int, dict[str, Any], bool]] = {}
     words: dict[str, str] = {}
@@ -134,7 +134,7 @@ def exported(values: Iterable[tuple[int, Any]], file: str) -> list[tuple[int, di
         except TypeError as error:
             raise DataError(f"read as an export of {tool}: {error}", file=file, line=line) from None
     note_lost_places(lost, file)
-    # who neither scores nor marks found no errors, if others of Pearmut were not asked for scores
+    # in Pearmut, people who neither score nor mark found no errors, unless scores were asked for
     by_marks = not any(row["score"] is not None for _, row, _ in scored.values())
     answers += [answer for answer in scored.values() if answer[2] or by_marks]
     marked = any(row.get("errors") for _, row, _ in answers)
@@ -170,7 +170,7 @@ def _is_entry(value: object) -> bool:
 def _of_label_studio(
     value: dict[str, Any], words: dict[str, str], lost: list[int], line: int
 ) -> Iterator[tuple[dict[str, Any], bool]]:
-    """Yield each row of a task, and True if the row holds answers besides marked errors.
+    """Yield the rows of a task of Label Studio, each with True if it holds answers other than marked errors.
 
     Choices without a meaning are added to `words`, and `line` to `lost` if the place of a mark is not in the text.
     """
@@ -248,7 +248,7 @@ def _ranked(data: dict[str, Any], ranker: dict[str, list[str]], row: dict[str, A
 def _of_pearmut(
     raw: dict[str, Any], lost: list[int], line: int
 ) -> Iterator[tuple[tuple[str, ...], dict[str, Any], bool]]:
-    """Yield each answer of an entry: the key of its item, its row, and True if it scores or marks anything.
+    """Yield each answer of an entry of Pearmut: the key of its item, its row, and True if it has a score or a mark.
 
     `line` is added to `lost` if the place of a mark is not in the text.
     """

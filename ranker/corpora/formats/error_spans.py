@@ -44,7 +44,7 @@ def units_of(text: str, *, line_breaks: bool = True) -> list[int]:
 
 
 def place_of_units(text: str, first: object, last: object, *, line_breaks: bool = True) -> Place:
-    """Convert an error's first and last UTF-16 unit to its place; (None, None) if invalid or beyond the text."""
+    """Convert an error's first and last UTF-16 unit to its start and end in characters; None twice if out of range."""
     units = units_of(text, line_breaks=line_breaks)
     if type(first) is int and type(last) is int and 0 <= first <= last < len(units):
         return units[first], units[last] + 1
@@ -135,11 +135,11 @@ class _Marked:
             self.ratings.setdefault(candidate, {}).setdefault(judge, {})[kind] = value
 
     def candidates(self, source: int) -> range:
-        """Return the candidates of a source."""
+        """Return the row numbers of a source's candidates."""
         return range(*self.dataset.candidate_offsets[source : source + 2])
 
     def references(self, source: int) -> list[str]:
-        """Return the references of a source."""
+        """Return the texts of a source's references."""
         return (
             self.dataset.references["text"].iloc[slice(*self.dataset.reference_offsets[source : source + 2])].tolist()
         )
@@ -157,8 +157,8 @@ def _mqm(dataset: Dataset) -> str:
     marked = _Marked(dataset)
     lost = int((dataset.errors["start"].isna() & (dataset.errors["side"] == SIDES[1])).sum())
     if lost:
-        what = f"{counted(lost, 'error')} of the source without a place"
-        log_note(f"{what}: written as of the translation, because this format cannot tell", dataset.name)
+        what = f"{counted(lost, 'error')} of the source without a place: written as errors of the translation"
+        log_note(f"{what}, because this format has no errors of the source without one", dataset.name)
     documents: dict[object, int] = {}
     lines = ["\t".join(_MQM)]
     for source, row in enumerate(marked.sources):

@@ -40,19 +40,19 @@ def from_frame(
     Parameters
     ----------
     frame : DataFrame
-        Of pandas, polars, Arrow, or anything else that exports Arrow streams (``__arrow_c_stream__``) or has
-        ``to_pandas``, as data sets of Hugging Face. Columns
+        A frame of pandas, polars or Arrow, or an object that exports Arrow streams (``__arrow_c_stream__``) or has
+        ``to_pandas``, such as a data set of Hugging Face. Its columns are
         ``source``, ``system``, ``text``, and optionally ``reference`` (or ``reference1``, ...), ``lp``,
         ``doc``, ``seg_id``, ``judge``, ``is_reference``; every other column holds ratings. The names and the rules
         are those of CSV files; see `ranker.corpora.formats.tables`. Levels of the index with such names are read as
         columns; ratings in the index are not. Frames may also have one column per system, or preferences, one row per
         comparison; see `ranker.corpora.formats.table_shapes`.
     name : str, default "frame"
-        What messages and signatures call it.
+        Name of the data set in messages and signatures.
     lp : str, optional
         Language pair, as ``de-en``, of a frame that names none.
     systems : list of str, optional
-        The columns of the systems, of a frame with one column per system; otherwise recognised.
+        Columns of the systems in a frame with one column per system; by default they are recognised.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def is_frame(value: object) -> bool:
 def dataset_and_rows(
     frame: pd.DataFrame | Any, name: str = "frame", lp: str | None = None, systems: Sequence[str] = ()
 ) -> tuple[Dataset, Int64Array | None]:
-    """Return a frame's data set and, if each row holds one candidate, the candidates of the rows, else None."""
+    """Return a frame's data set, and each row's candidate, shape (rows,), or None if rows hold several candidates."""
     if not isinstance(frame, pd.DataFrame) and is_frame(frame):
         arrow = hasattr(frame, "__arrow_c_stream__")
         frame = pa.table(frame).to_pandas() if arrow else frame.to_pandas()
@@ -128,9 +128,9 @@ def from_records(records: Iterable[Mapping[str, Any]], name: str = "records", *,
     Parameters
     ----------
     records : iterable of dict
-        What a line of JSONL holds; see `ranker.corpora.formats.json_lines` for the keys.
+        Records as on the lines of JSONL files; see `ranker.corpora.formats.json_lines` for the keys.
     name : str, default "records"
-        What messages and signatures call it.
+        Name of the data set in messages and signatures.
     lp : str, optional
         Language pair, as ``de-en``, of records that name none.
 
@@ -182,7 +182,7 @@ def from_texts(
     lp : str, optional
         Language pair, as ``de-en``.
     name : str, default "texts"
-        What messages and signatures call it.
+        Name of the data set in messages and signatures.
     align : bool, default False
         True if translations may be divided into other texts than the sources or references: they are aligned to these.
 

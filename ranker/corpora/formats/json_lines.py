@@ -59,7 +59,7 @@ _REFERENCES = ("references", "refs", "ref", "reference")
 _SOURCE_KEYS = ("lp", "doc", "seg_id", *_SOURCE, *_REFERENCES, "reference_names", "reference_alignments")
 _CANDIDATE_KEYS = ("system", "text", "human", "is_reference", "alignment")
 LeftOut = dict[str, tuple[int, str] | None]
-"""Keys that are not read, with the line and value of the first number among them in a form that is not read."""
+"""Keys that are not read, each with the line and text of its first number in a form that is not read, or None."""
 _MARKED = ("errors", "source_errors", "missing")
 
 
@@ -76,10 +76,10 @@ def read_records(
     left_out: LeftOut | None = None,
     rated: set[str] | None = None,
 ) -> list[Record]:
-    """Make records from pairs of a line and a JSON value; `unit` is the word for a line in messages.
+    """Make records from JSON values, each given with its line; `unit` is the word for a line in messages.
 
-    For a file read in parts, `left_out` and `rated` are the keys left out of earlier parts, and read as ratings there;
-    those of this part are added.
+    For a file read in parts, `left_out` and `rated` are the keys that were ignored, and read as ratings, in earlier
+    parts; the keys of this part are added to them.
     """
     records: list[Record] = []
     rows = _Rows(file, unit)
@@ -268,7 +268,7 @@ def _skip_space(text: str, position: int) -> int:
 def _expect_end(text: str, position: int, file: str, first_line: int) -> None:
     if text[position:].strip():
         rest = _skip_space(text, position)
-        _fail_at(text, rest, file, first_line, "expected one record, or a list of records, then found")
+        _fail_at(text, rest, file, first_line, "expected nothing after one record or a list of records, found")
 
 
 def _fail_at(text: str, position: int, file: str, first_line: int, what: str) -> NoReturn:
@@ -324,7 +324,7 @@ class RecordReader:
         return next(iter(filled or present), None)
 
     def in_lower_case(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a record with the names of columns in lower case, as tables may have them."""
+        """Return a record with keys such as ``Source`` in lower case, because columns may be named in any case."""
         changed = {key: plain for key in fields if (plain := key.strip().lower()) != key and plain in names.SPELLINGS}
         for plain in dict.fromkeys(changed.values()):
             self.spelling(fields, *(key for key in fields if plain in (key, changed.get(key))))
@@ -484,7 +484,7 @@ class RecordReader:
         more = {key: fields[key] for key in self.others(fields, known, numbers=True)}
         twice = next((kind for kind, *_ in ratings if kind in more), None)
         if twice is not None:
-            self.fail(_inside(path, twice), f"it here or in {_inside(path, 'human')}, not in both", more[twice])
+            self.fail(_inside(path, twice), f"a rating here or in {_inside(path, 'human')}, not in both", more[twice])
         ratings += self.ratings(more, path, known)
         if judge is not None:
             ratings = [(kind, by or judge, score) for kind, by, score in ratings]
@@ -558,7 +558,7 @@ def _listed(keys: tuple[str, ...]) -> str:
 
 
 def _is_metadata(key: str, value: object, known: tuple[str, ...]) -> bool:
-    """True if a key can be ignored.
+    """True if a key can be ignored, because its value seems to be neither a rating nor a misspelt known key.
 
     With numbers, its name must be reserved; with text, it must suggest no judgement and resemble no key in `known`.
     """

@@ -1,7 +1,7 @@
 """Tab-separated errors marked by MQM raters, one per line: a corpus with texts, marked errors and penalties.
 
 The first line names the columns: ``system``, ``doc``, ``seg_id`` (or ``doc_seg_id`` or ``global_seg_id``),
-``rater``, ``source``, ``target``, ``category``, ``severity``; others are passed over. The marks ``<v>`` and ``</v>``
+``rater``, ``source``, ``target``, ``category``, ``severity``; other columns are ignored. The marks ``<v>`` and ``</v>``
 around an error are taken out of the texts and become its place; an error without them has none. A system called
 ``ref``, ``refA``, ``ref-B`` or ``Human-A`` is a person: its output is a reference, and a candidate.
 

@@ -4,15 +4,15 @@
 
     sources/en-de.txt                    one segment a line
     references/en-de.refA.txt
-    system-outputs/en-de/SYSTEM.txt      a reference that is scored too stands here under its name
+    system-outputs/en-de/SYSTEM.txt      a reference that is scored too has a file here under its name
     documents/en-de.docs                 a domain and a document for every segment
     human-scores/en-de.NAME.seg.score    see `ranker.corpora.formats.mtme_scores`
     metric-scores/en-de/METRIC-REFERENCES.seg.score
 
 Every language pair that has system outputs is read. Human scores of segments become ratings of the kind NAME; those of
-MQM (``mqm``, ``mqm-...``), which are negated penalties there, become penalties, ``mqm_total`` and ``mqm_...``; others
-whose name says that lower is better are turned round too. Scores of documents, domains and systems are not kept, nor
-are marked errors (``*.seg.rating``). Scores of metrics are read by `published_scores` alone.
+MQM (``mqm``, ``mqm-...``), which are negated penalties there, become penalties, ``mqm_total`` and ``mqm_...``;
+other scores whose name implies that lower is better are negated too. Scores of documents, domains and systems, and
+marked errors (``*.seg.rating``), are not kept. Scores of metrics are read by `published_scores` alone.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from ranker.errors import DataError
 from ranker.files import display_name, write_bytes
 
 Layout = tuple[tuple[str, int], ...]
-
+"""Name of each feature, empty if it has none, and the number of its values."""
 
 SEPARATOR = "|||"
 NAMELESS = "F"
@@ -64,7 +64,7 @@ class NBestList:
 
     @property
     def described(self) -> str:
-        """Description of the layout for a message."""
+        """Description of the features and the numbers of their values, for a message."""
         return describe_layout(self.layout)
 
     @functools.cached_property
@@ -88,14 +88,14 @@ class NBestList:
 
 
 def column_names(layout: Layout) -> tuple[str, ...]:
-    """Return the column names of a layout."""
+    """Return the name of each column of a feature matrix, such as ``TM0.2`` for the second value of ``TM0``."""
     return tuple(
         (name or NAMELESS) + (f".{number + 1}" if size > 1 else "") for name, size in layout for number in range(size)
     )
 
 
 def describe_layout(layout: Layout) -> str:
-    """Describe a layout in a message by the name of each feature and the number of its values."""
+    """Describe the layout of features in a message by the name of each feature and the number of its values."""
     return ", ".join(f"{name or 'nameless'} ({size})" for name, size in layout) or "no feature"
 
 

@@ -96,7 +96,7 @@ def parse_fairseq(text: str, file: str) -> tuple[NBestList, dict[int, str], dict
 
 
 def _fields(lines: pa.Array, file: str) -> list[pa.Array]:
-    """Split lines into columns of text, trimmed of white space."""
+    """Split the lines of an n-best list into one column per field, trimmed of white space."""
     split = pc.split_pattern(lines, SEPARATOR)
     sizes = pc.list_value_length(split).to_numpy()
     expected = int(sizes[0])

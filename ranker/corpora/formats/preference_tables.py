@@ -176,7 +176,7 @@ def _relations(read: dict[str, pa.ChunkedArray], column: str, given: Columns) ->
         if side in read:
             named = pc.equal(verdict, pc.utf8_trim_whitespace(read[side])).fill_null(False).to_numpy()
             if (named & ~wrong & (relation != sign)).any():
-                wrong, expected = named & ~wrong & (relation != sign), "no system called like the other side: rename it"
+                wrong, expected = named & ~wrong & (relation != sign), "an answer that means one system (rename one)"
                 break
             relation[named], wrong = sign, wrong & ~named
     sides = [pc.utf8_trim_whitespace(read[side]) for side in ("system.a", "system.b") if side in read]

@@ -2,7 +2,7 @@
 
 Batches and completions of OpenAI's interface (and batches of Anthropic's), requests of vLLM, samples of lm-eval,
 logs of Inspect, and what pipelines of transformers return. A shape names the keys that tell it from others, and where
-the source, the references and the outputs are in it. What holds no output is refused with what to give instead.
+the source, the references and the outputs are in it. Files without outputs are refused, with advice on what to give.
 """
 
 from __future__ import annotations

@@ -74,7 +74,8 @@ def _weighted(dataset: Dataset, weights: Mapping[str, float], file: str) -> Data
     unused = sorted(name for name in named if name.split(":")[0] not in known)
     if unused:
         found = ", ".join(sorted(filter(None, {*dataset.errors["severity"]})))
-        log_note(f"no marked error has the severity {', '.join(map(shown, unused))}; the data has only {found}", file)
+        what = f"no marked error has the severity {', '.join(map(shown, unused))}, so its weight changes nothing"
+        log_note(f"{what}; the data has only {found}", file)
     return with_penalties(dataset, weights)
 
 

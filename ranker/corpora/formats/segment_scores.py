@@ -37,7 +37,7 @@ _NUMBERS = re.compile(
 )
 """Names of columns and keys that number segments, besides ``seg_id``."""
 _SCORES = ("score", "COMET", "prediction")
-"""Names of scores besides the metric's own: general, COMET, MetricX."""
+"""Names of the column or key with the score, besides the metric's own name: general, of COMET and of MetricX."""
 _FORMS = "expected lines with a system and a score, lines with a score, columns lp, seg_id, system, score, or JSON"
 
 
@@ -56,7 +56,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SegmentScores:
-    """The scores in a file or a folder."""
+    """The scores of one metric, read from a file or a folder."""
 
     file: str
     rows: list[Row]
@@ -297,7 +297,7 @@ def _parse(text: str, file: str, name: str) -> list[Row]:
 
 
 def _check_order(rows: Sequence[Row], file: str) -> None:
-    """Refuse rows without ``seg_id`` and texts that are not in the order of another number that they have."""
+    """Refuse rows without ``seg_id`` and texts whose other numbers, such as ``line``, are not in ascending order."""
     numbered: dict[tuple[str | None, str | None], list[tuple[int, Row]]] = {}
     for row in rows:
         if row.number and _is_index(row.number) and row.seg_id is row.text is row.source is None:

@@ -50,7 +50,7 @@ _TWO_SIDES = re.compile(
 
 
 def table_dataset(table: Columns, name: str, systems: Sequence[str] = ()) -> tuple[Dataset, Int64Array | None]:
-    """Return a table's data set and, if each row holds one candidate, the candidates of the rows, else None.
+    """Return a table's data set, and each row's candidate, shape (rows,), or None if rows hold several candidates.
 
     `systems` are the columns of the systems of a table with one row per source.
     """
@@ -89,7 +89,7 @@ def preference_columns(header: Sequence[str], file: str = "", line: int | None =
         elif named := _NAMED.fullmatch(name):
             role = f"{'text' if named[2] == 'text' else 'system'}.{'a' if named[1] in ('chosen', 'winner') else 'b'}"
         if role in roles:
-            what = f"columns {shown(roles[role])} and {shown(column)} can both be meant: rename or remove one"
+            what = f"columns {shown(roles[role])} and {shown(column)} have the same meaning: rename or remove one"
             raise DataError(what, file=file, line=line)
         if role is not None:
             roles[role] = column
@@ -245,7 +245,7 @@ def _by_candidate(table: Columns, systems: Sequence[str]) -> Columns:
     cells = dict(zip(table.header, table.values, strict=True))
     for system in systems:
         if system not in cells:
-            what = f"no column {system!r}{nearest(system, table.header)}, expected the names of systems in --systems"
+            what = f"no column {system!r}{nearest(system, table.header)}; expected names of columns in --systems"
             raise DataError(what, file=table.file, line=table.header_line)
     size, number = len(table.lines), len(systems)
     outputs = [texts_of(cells[system], system, table.file, table.lines).fill_null("") for system in systems]

@@ -58,7 +58,7 @@ Delimiter = Literal[",", ";", "\t"]
 _EXPECTED = "text (or mt, hyp, hypothesis), and source (or src) or reference (or ref)"
 
 MISSING = "(pandas reads NA, None and null as missing: read the file with keep_default_na=False)"
-"""Advice about texts that are missing in memory."""
+"""Advice about missing texts in data frames, for messages."""
 _ONLY_JUDGES = " (only rows by different judges with the same text may do so; distinguish equal sources by seg_id)"
 _QUOTED = re.compile(r'(?:^|\t)("(?:[^"\t\n]|"")*")(?=\t|$)', re.MULTILINE)
 _CHUNK = 50_000  # rows of a CSV file that are Python objects at a time
@@ -200,7 +200,7 @@ def refuse_repeated_header(table: Columns) -> None:
 
 
 def long_table(table: Columns, *, comparable: bool = False) -> LongTable:
-    """Return a table of the checked columns; if `comparable` is true, it needs no source or reference."""
+    """Return the checked columns of a table; if `comparable` is true, the table needs no source or reference."""
     lines, file = table.lines, table.file
     columns = _checked(table, comparable=comparable)
     cells = {

@@ -9,7 +9,7 @@
 kind ``esa``, from 0 to 100, by the annotator of the same number, who marked the errors of ``errors1`` and so on:
 ``{"start_i": 0, "end_i": 4, "severity": "minor"}``, in UTF-16 units with the last one, or ``"missing"``. Errors with
 a place that is not in the text are kept without one, and counted in a note. A system called ``refA`` is a person:
-its output is a reference, and a candidate. Other keys are passed over. Lines whose ``scores`` are empty were not
+its output is a reference, and a candidate. Other keys are ignored. Lines whose ``scores`` are empty were not
 judged; their outputs are read all the same.
 """
 

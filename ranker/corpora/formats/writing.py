@@ -84,9 +84,9 @@ def _table(dataset: Dataset, kind: str) -> bytes:
     if kind == "csv":
         texts = [column for column in frame if column not in ("is_reference", *kinds_of([*frame]))]
         if looks_escaped(pa.array(frame[column], pa.large_string(), from_pandas=True) for column in texts):
-            # else its reader would take away what was never put there
+            # else readers would remove apostrophes that are part of the texts
             frame = frame.assign(**{str(column): frame[column].map(csv_cell) for column in texts})
-        # quoting whatever is no number, because the csv module leaves a lone carriage return unquoted
+        # quoting every text, because the csv module leaves a lone carriage return unquoted
         return frame.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC).encode()
     rows = [list(frame.columns), *frame.astype(object).where(frame.notna(), "").to_numpy().tolist()]
     return ("\n".join("\t".join(str(value) for value in row) for row in rows) + "\n").encode()

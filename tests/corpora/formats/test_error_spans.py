@@ -119,7 +119,7 @@ def test_marks_of_the_source_without_a_place_are_noted(tmp_path: Path, caplog: p
     mark = {"severity": "minor", "rater": "p", "side": "source"}
     candidate = {"system": "A", "text": "a", "errors": [mark, {**mark, "start": 0, "end": 1}]}
     write_dataset(from_records([{"source": "s", "candidates": [candidate]}]), tmp_path / "x.tsv", "mqm")
-    assert "1 error of the source without a place: written as of the translation" in caplog.text
+    assert "1 error of the source without a place: written as errors of the translation" in caplog.text
 
 
 @pytest.mark.parametrize("form", ["esa", "pearmut"])
