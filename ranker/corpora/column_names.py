@@ -19,7 +19,7 @@ def _table(words: str) -> frozenset[str]:
 TEXT_COLUMNS = ("lp", "doc", "seg_id", "source", "system", "text", "judge", "is_reference")
 """Columns that are not judgements, besides the references."""
 BY_OPTION = "use --systems (in ranker data convert if this command has none)"
-"""Form in which a user names the columns of systems."""
+"""Advice on naming the columns of systems, for messages."""
 LOWER_IS_BETTER = _table(
     "rank ranks ranking place placing position error errors err errs mistake mistakes penalty penalties loss losses "
     "mqm metricx ter hter wer hwer cer cder eed edit edits postedit postedits distance levenshtein cost costs price "
@@ -56,16 +56,16 @@ _QUALITIES = _table(
 )
 """Numbers as ``4,5`` or ``4/5`` are refused in a column whose name contains one of these words; text is ignored."""
 NOT_READ = _table("dataset tied year sources references_tok reference_human")
-"""Keys of corpora in our own JSON form, and of our own results, that are not read, without a note."""
+"""Keys of ranker's own corpora and results in JSON that are ignored without a note."""
 EXPECTED = (
     f"text columns are {', '.join(TEXT_COLUMNS)}, reference; other columns contain ratings, or metadata with "
     "names such as "
     "id, domain, meta, comment: rename or remove the column"
 )
-"""Advice about unexpected columns."""
+"""Advice on unexpected columns, for messages."""
 
 DECIMAL = "a number such as 4.5"
-"""Form of a rating that is read, for advice about other forms."""
+"""A rating in the form that is read, for messages about ratings in other forms."""
 
 _TURNED_ROUND = _table("free reciprocal inverse inverted negated reverse reversed")
 _NUMBERING = _table("id ids index idx lineno number no nr")
@@ -86,7 +86,7 @@ _MADE_AS = _table(
 )
 """Numbers in a column whose name ends in one of these words number outputs, or count their judges."""
 _MADE_BY_WHOM = _table("annotator rater turn turns user worker")
-"""Numbers in a column called so number judges or outputs; those of ``rater1`` are the ratings of a judge."""
+"""Numbers in a column with one of these names number judges or outputs; those in ``rater1`` are a judge's ratings."""
 _SAMPLING = re.compile(
     r"(top|min|typical)_?[pk]|(frequency|presence|repetition|length)_penalty|(.*_)?log_(prob|like).*|p_val(ue)?s?"
 )
@@ -192,7 +192,7 @@ def is_metadata(name: str) -> bool:
 
 
 def may_hold_text(name: str) -> bool:
-    """True if a column that holds text, among other cells, is ignored: of metadata, or of how outputs were made."""
+    """True if a column in which any cell holds text is ignored, because its name is that of metadata or a setting."""
     return is_metadata(name) or _is_setting(name)
 
 
@@ -208,7 +208,7 @@ def is_grade(text: object) -> bool:
 
 
 def is_unread_rating(name: str, text: object) -> bool:
-    """True if a text is a plain number, or one in another form in a column called like ratings or metrics."""
+    """True if a text is a plain number, or a number in another form in a column named like a rating or a metric."""
     if not is_grade(text):
         return False
     rated = JUDGEMENTS | _QUALITIES | LOWER_IS_BETTER

@@ -62,7 +62,7 @@ class Dataset:
     Parameters
     ----------
     name : str
-        What messages and signatures call it.
+        Name of the data set in messages and signatures.
     sources, references, candidates, ratings, preferences, errors : DataFrame
         Tables of `SCHEMA`. They are never changed after the data set is made.
     """
@@ -136,7 +136,7 @@ class Dataset:
 
     @functools.cached_property
     def has_texts(self) -> bool:
-        """True unless the data set has preferences and none of its candidates has a text."""
+        """True if any candidate has a text, or if the data set has no preferences."""
         return not len(self.preferences) or bool((self.candidates["text"] != "").any())
 
     @functools.cached_property
@@ -151,7 +151,7 @@ class Dataset:
                 values = getattr(self, name)[column]
                 if values.dtype == PLACE:
                     values = values.fillna(-1).astype(np.int64)
-                # bytes of texts in another form would be addresses
+                # as Python objects, texts would give the bytes of their addresses
                 is_text = values.dtype.kind == "O"
                 for part in _text_bytes(values.astype(TEXT)) if is_text else [values.to_numpy().tobytes()]:
                     digest.update(part)
@@ -207,7 +207,7 @@ class Dataset:
 
     @property
     def context_rows(self) -> BoolArray:
-        """Mask of the candidates of `context` that are in this data set."""
+        """Mask of the candidates of `context` that are in this data set, shape (candidates of `context`,)."""
         return self._views[_CONTEXT][1] if _CONTEXT in self._views else np.ones(len(self), dtype=bool)
 
     def _keep_candidates(self, chosen: BoolArray) -> Dataset:
@@ -327,7 +327,7 @@ def _selected(dataset: Dataset, rows: bytes) -> Dataset:
 def _in_context(dataset: Dataset, rows: bytes) -> Dataset:
     chosen = np.frombuffer(rows, dtype=bool)
     selected = dataset._keep_candidates(chosen)
-    # not a field: a data set with other tables has no part in it
+    # not a field, because a data set made from this one with other tables has no context
     selected._views[_CONTEXT] = dataset, chosen
     return selected
 

@@ -213,7 +213,7 @@ def mean_ratings(dataset: Dataset, ratings: pd.DataFrame, values: FloatArray) ->
 
 
 def preference_pairs(dataset: Dataset, *, primary: bool = True, aggregated: bool = False) -> PreferencePairs:
-    """Return the strict preferences of `dataset`."""
+    """Return the strict preferences of `dataset`; if `aggregated`, the majority of the judgements of each pair."""
     preferences = dataset.preferences
     if primary:
         preferences = preferences[preferences["primary"].to_numpy(bool)]

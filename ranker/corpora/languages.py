@@ -100,14 +100,14 @@ _VARIETIES = frozenset(
         "standard swiss traditional",
     )
 )
-"""Words beside the name of a language that name a variety of it."""
+"""Words before or after the name of a language that name a variety of it."""
 _SAME = dict(
     re.findall(
         r"(\w+):(\w+)",
         "als:sq ary:ar arz:ar azj:az ckb:ku cmn:zh in:id iw:he mo:ro nb:no nn:no ory:or ydd:yi yue:zh",
     )
 )
-"""Codes of languages that another code includes, or replaced."""
+"""Codes of languages, each with the code that includes or replaced it."""
 _TWO_LETTER_CODES = frozenset(_CODES.values())
 _CODE = re.compile(r"([A-Za-z]{2,3})((?:[-_][A-Za-z0-9]+)*)\Z")
 _REGION_OR_SCRIPT = re.compile(r"[^-_]+(?:[-_](?:[A-Z]{2}|[0-9]{3}|[A-Z][a-z]{3}))*\Z")

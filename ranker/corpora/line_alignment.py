@@ -39,7 +39,7 @@ _WINDOW = 150
 _MOST_EMPTY = 0.2
 """Maximum proportion of lines that may be left without a text."""
 _FEWEST = 100
-"""Least number of lines that document frequencies are divided by: words of a short file are no more telling."""
+"""Least number of lines assumed for document frequencies, so that words in a short file do not weigh too little."""
 _NOWHERE = np.zeros(0, dtype=np.int64)
 _LISTED = 5
 
@@ -112,7 +112,7 @@ def align_lines(lines: Sequence[str], wanted: Sequence[Sequence[str]], file: str
     translation lacks get an empty text; it is an error if more than a fifth are such lines.
     """
     if not wanted:
-        # whoever compares their numbers says that there are lines too many
+        # callers compare the numbers of lines, and refuse lines without a source
         return [*lines]
     stream = _Stream.of(lines)
     words = [{_key(match.group()) for text in texts for match in _WORD.finditer(text)} for texts in wanted]

@@ -29,7 +29,7 @@ def near_duplicate_sources(dataset: Dataset) -> list[tuple[int, int]]:
         return []
     outputs = pd.DataFrame({"group": group[dataset.candidate_source], "system": dataset.candidates["system"]})
     if (np.diff(dataset.candidate_offsets) > 1).any():
-        # names that we gave say nothing
+        # names that readers gave to outputs do not identify systems
         outputs = outputs[~outputs["system"].str.fullmatch(r"candidate[0-9]+").to_numpy(bool)]
     alike &= ~np.isin(group, outputs["group"][outputs.duplicated()])
     references = _plain(dataset.references["text"]).tolist()

@@ -21,12 +21,12 @@ from ranker.corpora.schema import ALIGNMENT, table
 from ranker.errors import DataError, counted, log_note
 
 FEWEST_TEXTS = 10
-"""Minimum number of different texts that a system must share with one reference throughout to be taken for it."""
+"""Minimum number of different texts of a system, all equal to those of a reference, for it to be that reference."""
 
 
 @view
 def own_references(dataset: Dataset) -> Int64Array:
-    """Return, for each candidate marked ``is_reference``, the reference with the same name or text; else -1."""
+    """Return the row of the reference with the name or text of each candidate marked ``is_reference``; -1 if none."""
     own = np.full(len(dataset), -1, dtype=np.int64)
     marked = np.flatnonzero(dataset.is_reference)
     if not len(marked):
@@ -47,7 +47,7 @@ def own_references(dataset: Dataset) -> Int64Array:
 
 
 def own_texts(dataset: Dataset) -> dict[int, str]:
-    """Return the texts of `own_references`, by candidate."""
+    """Return the text of the reference that a candidate is (see `own_references`), by row of the candidate."""
     own = own_references(dataset)
     found = np.flatnonzero(own >= 0)
     return dict(zip(found.tolist(), dataset.references["text"].iloc[own[found]].tolist(), strict=True))
@@ -124,7 +124,7 @@ def without_only_references(dataset: Dataset) -> tuple[Dataset, str | None]:
     if alone.any():
         notes.append(f"left out {_described(dataset, alone)}, each the only reference of its source")
     if apart.any():
-        what = "are references, scored against the others only: one reference fewer than outputs"
+        what = "are references, scored against the other references only: one reference fewer than outputs"
         notes.append(f"{_described(dataset, apart)} {what}")
     note = f"{dataset.name}: {'; '.join(notes)}" if notes else None
     return dataset.select_candidates(~alone) if alone.any() else dataset, note

@@ -70,7 +70,7 @@ class Outputs:
 
     @property
     def sizes(self) -> Int64Array:
-        """Number of outputs in each group."""
+        """Number of outputs of each system of each language pair, shape (groups,)."""
         return np.bincount(self.group, minlength=len(self.names))
 
     def shares(self, flagged: BoolArray) -> FloatArray:

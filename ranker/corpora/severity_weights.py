@@ -32,7 +32,7 @@ WEIGHTS = {
 """Weights of severities, and of severities in categories that begin with what follows the colon."""
 HEAVIEST = 1_000_000
 PARTS = ("accuracy", "fluency", "style", "terminology", "other")
-"""Parts of a penalty, by the first level of a category."""
+"""Parts of a penalty: first levels of categories, and ``other`` for all other categories."""
 
 
 def weight_of(severity: str, category: str, weights: Mapping[str, float]) -> float | None:
@@ -86,7 +86,7 @@ def penalties(errors: pd.DataFrame, weights: Mapping[str, float] | None = None, 
     weights : mapping, optional
         Weights such as ``{"critical": 25, "minor:fluency/spelling": 0.5}`` besides `WEIGHTS`.
     name : str
-        What messages call the data.
+        Name of the data in messages.
 
     Returns
     -------
@@ -161,7 +161,7 @@ def with_penalties(dataset: Dataset, weights: Mapping[str, float] | None = None)
 
 
 def weights_of(texts: Iterable[str]) -> dict[str, float]:
-    """Parse weights of severities from texts such as ``critical=25,neutral=0``."""
+    """Return the weights of severities in values of ``--severity-weights``, such as ``critical=25,neutral=0``."""
     from ranker.corpora.records import number_in, shown
 
     weights: dict[str, float] = {}

@@ -17,7 +17,7 @@ _NONE = 0
 
 @view
 def same_source(dataset: Dataset) -> Int64Array:
-    """Return, for each source, the first source with the same text, shape (sources,)."""
+    """Return the number of the first source with the same text as each source, shape (sources,)."""
     keys = _keys(dataset)
     _, first, place = np.unique(keys, return_index=True, return_inverse=True)
     return np.where(keys == _NONE, np.arange(len(keys)), first[place.reshape(-1)])
@@ -30,7 +30,7 @@ def short_keys(dataset: Dataset) -> UInt32Array:
 
 
 def among(dataset: Dataset, known: UInt32Array) -> BoolArray:
-    """Return a mask of the sources whose `short_keys` are in `known`."""
+    """Return a mask of the sources whose `short_keys` are in `known`, shape (sources,)."""
     keys = _keys(dataset)
     return np.asarray((keys != _NONE) & np.isin(_short(keys), known))
 

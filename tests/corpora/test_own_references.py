@@ -61,7 +61,7 @@ def test_the_only_reference_is_left_out_with_its_judgements(tmp_path: Path) -> N
 @pytest.mark.parametrize("metric", ["chrf", "bleu", "ter", "combine[bleu + chrf]", "nist"])
 def test_one_of_several_is_scored_against_the_others(metric: str, tmp_path: Path) -> None:
     dataset, note = without_only_references(load(mqm(tmp_path, ["refA", "refB"])))
-    what = "are references, scored against the others only: one reference fewer than outputs"
+    what = "are references, scored against the other references only: one reference fewer than outputs"
     assert note == f"{dataset.name}: 24 candidates of refA, refB {what}"
     scorer = make_scorer(metric, None)
     scores, system = candidate_scores(scorer, dataset), dataset.candidates["system"].to_numpy(object)

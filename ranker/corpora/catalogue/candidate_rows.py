@@ -32,7 +32,7 @@ class CandidateRows:
     dataset: Dataset
     index: pd.Index
     candidate: Int64Array | None = None
-    """Candidate of every row of a frame."""
+    """Row number, in the table of candidates, of the candidate of each row of the frame, shape (rows,)."""
 
     @property
     def first(self) -> Int64Array:

@@ -58,7 +58,7 @@ class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return share.directory("data") if self.bundled else corpus_directory() / self.name
 
     def find(self) -> Path | None:
-        """Return the first of the corpus files that exists on this machine, or None."""
+        """Return the path of the first of the corpus files that exists on this machine, or None."""
         return next((self.folder / name for name in self.files if _is_there(self.folder / name, name)), None)
 
 
@@ -67,7 +67,7 @@ def _is_there(path: Path, name: str) -> bool:
 
 
 def corpus_directory() -> Path:
-    """Return ``$RANKER_DATA``, or the folder for corpora in the platform's user data directory."""
+    """Return the folder of corpora: ``$RANKER_DATA``, or else ``corpora`` in the user's data directory for ranker."""
     chosen = os.environ.get("RANKER_DATA")
     if chosen:
         return Path(chosen)

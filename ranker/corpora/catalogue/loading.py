@@ -30,10 +30,10 @@ def load(
     Raises
     ------
     MissingError
-        If it is neither, or a corpus known by name whose files are not on this machine; the message then says
-        how to get them and what works without.
+        If there is no such file or known corpus, or the files of a known corpus are not on this machine; the message
+        then explains how to get them, and what works without them.
     DataError
-        If its file is not what its format promises.
+        If a file violates its format.
     """
     known = card_files.cards()
     text = str(name_or_path)

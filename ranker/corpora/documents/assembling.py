@@ -43,7 +43,7 @@ class Notes:
 
 @dataclass
 class _Source:
-    """A source and its translations so far; `candidates` are keyed by system name."""
+    """A source and the translations added so far; `candidates` are keyed by system name."""
 
     docid: str
     segment: str
@@ -94,7 +94,7 @@ class DocumentCorpus:
                 self.notes.add(part, "empty segments", 1, f"{document.file}:{segment.line}")
 
     def find(self, docid: str, segment: str, file: str, line: int) -> _Source:
-        """Return the source at a document and segment, or raise an error if there is none."""
+        """Return the source with the ids of a document and a segment, or raise an error if there is none."""
         source = self.sources.get((sgml.key(docid), sgml.key(segment)))
         if source is not None:
             return source

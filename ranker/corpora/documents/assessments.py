@@ -166,5 +166,5 @@ def _number(kind: str, score: str, layout: Layout, file: str, line: int) -> floa
         return number
     expected = f"a number from {lowest:g} to {highest:g}" if layout.scale else "a finite number"
     what = f"{printable(kind)}: expected {expected}, found {shown(score)}"
-    what = f"{what} (values for no score are listed under 'missing')"
+    what = f"{what} (if it stands for no score, list it under 'missing')"
     raise DataError(what, file=file, line=line)

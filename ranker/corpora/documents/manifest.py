@@ -99,7 +99,7 @@ class _ManifestFiles:
     notes: Notes
 
     def paths(self, part: ManifestPart) -> list[Path]:
-        """Return the files that a part's paths and patterns match; a folder stands for all its visible files."""
+        """Return the files that a part's paths and patterns match; a folder matches all its visible files."""
         paths: list[Path] = []
         for pattern in part.paths:
             try:
@@ -143,7 +143,7 @@ class _ManifestFiles:
         return used
 
     def documents(self, part: ManifestPart) -> list[sgml.Document]:
-        """Return the documents of a part."""
+        """Return the documents of the source, a reference or a system, and note irregularities in them."""
         source, _, target = self.language_pair.partition("-")
         fallbacks = fallback_encodings(source) if part.role == "source" else fallback_encodings(target, source)
         texts = self.texts(part, fallbacks)

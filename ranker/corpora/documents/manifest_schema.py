@@ -93,7 +93,7 @@ class _AssessmentTable(Layout, kw_only=True):
 
 
 def parse_manifest(text: str, file: str) -> Manifest:
-    """Parse and check a manifest."""
+    """Return the manifest in the text of a ``manifest.toml``, or raise an error that names the wrong entry."""
     tables = decoded(parse_toml(text, file), _Tables, file)
     several = isinstance(tables.assessment, list)
     assessments = []

@@ -12,11 +12,11 @@ An LDC story is one document per file::
     </DOC>
 
 mteval puts the documents of the source, of references and of systems into ``<srcset>``, ``<refset>`` and ``<tstset>``,
-in one file or several, in XML inside ``<mteval>``. The test sets of WMT since 2021 hold all versions of a document in
-it: ``<doc id=...>`` with ``<src lang=...>``, ``<ref lang=... translator=...>`` and ``<hyp lang=... system=...>``. All
+in one file or several, in XML inside ``<mteval>``. The test sets of WMT since 2021 put all versions of a document into
+one ``<doc id=...>``: ``<src lang=...>``, ``<ref lang=... translator=...>`` and ``<hyp lang=... system=...>``. All
 are read by one tolerant scanner: tags and attributes in upper or lower case, attributes in any order, quoted or not,
 spelled ``docid`` or ``doc_id``, segments over several lines.
-What is not tolerated is what would lose text: a tag that is not closed, a segment without an id, two of one id.
+Errors that would lose text are refused: a tag that is not closed, a segment without an id, two segments with one id.
 Inside a segment only the tags named here are markup; ``<unk>`` is text there, and so is all of a CDATA section.
 """
 
@@ -36,9 +36,9 @@ from ranker.errors import DataError
 Role = Literal["source", "reference", "system"]
 
 SETS: dict[str, Role] = {"srcset": "source", "refset": "reference", "tstset": "system"}
-"""Roles of document sets in mteval files."""
+"""Roles of document sets in mteval files, by tag."""
 VERSIONS: dict[str, Role] = {"src": "source", "ref": "reference", "hyp": "system"}
-"""Parts of a document in WMT files."""
+"""Roles of the versions of a document in WMT files, by tag."""
 
 _TOKEN = re.compile(r"<(/?)(seg|doc|srcset|refset|tstset|src|ref|hyp)(?=[\s/>])", re.IGNORECASE)
 _COMMENT_OR_CDATA = re.compile(r"<!--.*?-->|<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
@@ -249,7 +249,7 @@ class _Parser:
 
 
 def _without_marks(part: re.Match[str]) -> str:
-    """Blank out a comment, or the marks of a CDATA section."""
+    """Replace a comment, or the marks of a CDATA section, by characters that count as white space."""
     if part[1] is None:
         return re.sub(r"[^\n]", _REMOVED, part[0])
     return _REMOVED * len("<![CDATA[") + part[1].translate(_LITERAL) + _REMOVED * len("]]>")

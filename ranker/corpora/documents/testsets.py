@@ -195,7 +195,7 @@ def _distinct(parts: Sequence[_Part]) -> list[_Part]:
 
 
 def _language_pair(parts: Sequence[_Part], file: str) -> str | None:
-    """Return the language pair that the tags name, or None."""
+    """Return the language pair that the documents' tags name, or None."""
     sides: list[str] = []
     for side, which in enumerate(("source", "target")):
         named = {document.languages[side] or "" for part in parts for document in part.documents}

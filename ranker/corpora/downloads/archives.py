@@ -51,7 +51,7 @@ _PAX, _PAX_FOR_ALL = (tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE), tarfile.XGLTYPE
 _LONG_NAME, _LONG_LINK = tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK
 
 _Entry = tuple[str, Iterator[bytes] | None]
-"""Name and content; None instead of the content of an entry that is not a plain file."""
+"""Name and content of an entry of an archive; the content is None if the entry is not a plain file."""
 
 
 def is_archive(name: str) -> bool:

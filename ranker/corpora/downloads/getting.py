@@ -1,8 +1,8 @@
 """Fetches corpus files from the addresses on the corpus card, for ``ranker data get``.
 
 Files are put into the folder ``downloads`` of the corpus directory. An archive stays there, and other cards take their
-part of it without fetching it again. ``NAME.sha256`` there records the digest of a file that no card has one for, so
-that it is checked from then on. The files of a corpus are put into its folder together, once all have been fetched.
+part of it without fetching it again. If no card has the digest of a file, ``NAME.sha256`` there records it, so that it
+is checked from then on. The files of a corpus are put into its folder together, once all have been fetched.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _sources_alone(card: Card, lps: Sequence[str]) -> Card:
 
 
 def _chosen(card: Card, sha256: Mapping[str, str]) -> dict[str, str]:
-    """Return the SHA-256 digests that the user gave, by file name."""
+    """Return the SHA-256 digests given with ``--sha256``, by file name; refuse unknown files and malformed digests."""
     files = [part.file for part in card.download]
     chosen = {}
     for file, digest in sha256.items():
@@ -125,7 +125,8 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataError(f"cannot be created: {error.strerror or error}", file=display_name(folder)) from None
+        what = f"cannot be created: {error.strerror or error}; set RANKER_DATA to a directory that can be written"
+        raise DataError(what, file=display_name(folder)) from None
 
 
 def fetch_file(

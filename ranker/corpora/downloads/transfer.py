@@ -28,7 +28,7 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 
 @dataclass(frozen=True)
 class DownloadLimits:
-    """Limits on a download."""
+    """Limits on a download: bytes, seconds without data, and number of redirections."""
 
     size: int = 4_000 * _MEGABYTE
     timeout: float = 30.0
@@ -50,7 +50,7 @@ def digest_of(path: Path) -> str:
 
 
 def check_address(address: str, before: str = "") -> None:
-    """Refuse an address other than HTTP or HTTPS, and HTTP if the address `before`, which redirects to it, is HTTPS."""
+    """Refuse an address that is neither HTTP nor HTTPS, and a redirection from the HTTPS address `before` to HTTP."""
     try:
         parts = urlsplit(address)
         parts.port  # noqa: B018

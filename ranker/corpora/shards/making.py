@@ -21,7 +21,7 @@ from ranker.errors import NOTES, DataError, OptionError
 from ranker.files import display_name, unwritable, used_alone, write_bytes
 
 ENDINGS = (".parquet", ".jsonl.gz")
-"""Endings of the names of shards: tables, or records that hold everything."""
+"""Endings of the names of shards: Parquet tables, or JSON lines, which can hold all data."""
 
 
 def make_shards(

@@ -1,8 +1,8 @@
 """Reads a corpus of any size in parts of whole sources.
 
 JSON lines and Parquet are read as a stream. All other formats, corpora with preferences, and rows without systems and
-ids, of which only the whole tells whether they are of one system, are read at once and then cut. Candidates of one
-source must be next to each other in a stream: a source that comes back later is refused.
+ids, for which only the whole file shows whether they are of one system, are read at once and then cut. Candidates of
+one source must be next to each other in a stream: a source that comes back later is refused.
 """
 
 from __future__ import annotations
