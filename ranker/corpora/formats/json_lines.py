@@ -347,7 +347,7 @@ class RecordReader:
     def mapping(self, value: object, path: str) -> Mapping[str, Any]:
         """Return `value`, or raise an error if it is not a JSON object."""
         if not isinstance(value, dict):
-            self.fail(path, "an object {...}", value)
+            self.fail(path, "a JSON object {...}", value)
         return value
 
     def text(self, value: object, path: str) -> str:
@@ -592,12 +592,13 @@ def _source_record(reader: RecordReader, fields: Mapping[str, Any], source: str 
     if names is not None:
         names = reader.texts(names, "reference_names")
         if len(names) != len(references):
-            reader.fail("reference_names", counted(len(references), "name"), names)
+            reader.fail("reference_names", f"{counted(len(references), 'name')}, one for each reference", names)
     alignments = fields.get("reference_alignments")
     if alignments is not None:
         alignments = reader.texts(alignments, "reference_alignments")
         if len(alignments) != len(references):
-            reader.fail("reference_alignments", counted(len(references), "alignment"), alignments)
+            expected = f"{counted(len(references), 'alignment')}, one for each reference"
+            reader.fail("reference_alignments", expected, alignments)
     return Record(
         source="" if source is None else reader.text(fields[source], source),
         references=references,

@@ -94,7 +94,7 @@ def _add(
         record = Record(source, [], [], doc=doc or None, seg_id=seg_id, line=line, reference_names=[])
         segment = segments[key] = _Segment(record)
     elif segment.record.source.split() != source.split():
-        what = f"source of segment {shown(segment_id)} differs from line {segment.record.line}; expected the same"
+        what = f"source of segment {shown(segment_id)} differs from line {segment.record.line}; expected the same text"
         raise DataError(what, file=file, line=line)
     if system not in segment.outputs:
         candidate = Candidate(system, target, is_reference=bool(_PERSON.match(system)))
@@ -105,7 +105,7 @@ def _add(
             segment.record.reference_names = [*(segment.record.reference_names or ()), system]
     output, first = segment.outputs[system]
     if output.text.split() != target.split():
-        what = f"target of system {shown(system)} differs from line {first}; expected the same"
+        what = f"target of system {shown(system)} differs from line {first}; expected the same text"
         raise DataError(what, file=file, line=line)
     if not row["severity"].strip() and row["category"].strip().lower() not in _NONE:
         what = f"expected a severity for the error {shown(row['category'].strip())}, or no category, found nothing"

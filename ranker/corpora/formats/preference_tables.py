@@ -167,7 +167,7 @@ def _asked(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
 
 
 def _relations(read: dict[str, pa.ChunkedArray], column: str, given: Columns) -> npt.NDArray[np.object_]:
-    """Return the relation between the two items of each row, shape (rows,)."""
+    """Return the relation, such as ``>``, between the two items of each row, shape (rows,)."""
     encoded = pc.utf8_trim_whitespace(read["verdict"]).fill_null("").combine_chunks().dictionary_encode()
     known = np.array([relation_of(verdict.lower()) for verdict in encoded.dictionary.to_pylist()], dtype=object)
     relation: npt.NDArray[np.object_] = known[encoded.indices.to_numpy()]
@@ -176,7 +176,8 @@ def _relations(read: dict[str, pa.ChunkedArray], column: str, given: Columns) ->
         if side in read:
             named = pc.equal(verdict, pc.utf8_trim_whitespace(read[side])).fill_null(False).to_numpy()
             if (named & ~wrong & (relation != sign)).any():
-                wrong, expected = named & ~wrong & (relation != sign), "an answer that means one system (rename one)"
+                wrong = named & ~wrong & (relation != sign)
+                expected = "an answer that means one system (rename the system that is called like the other's side)"
                 break
             relation[named], wrong = sign, wrong & ~named
     sides = [pc.utf8_trim_whitespace(read[side]) for side in ("system.a", "system.b") if side in read]

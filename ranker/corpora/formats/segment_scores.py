@@ -149,7 +149,7 @@ class SegmentScores:
             for name, given, own in pairs:
                 if given is not None and given.split() != own.split():
                     where = source_place(dataset, int(dataset.candidate_source[place]))
-                    what = f"belongs to the {name} {shown(given)}, but {where} has {shown(own)}"
+                    what = f"this score belongs to the {name} {shown(given)}, but {where} has {shown(own)}"
                     raise self.error(f"{what}: expected scores of the same {name}s in the same order", row)
 
     def _systems(self, dataset: Dataset) -> list[str | None]:
@@ -350,7 +350,7 @@ def _score_key(keys: Iterable[str], name: str, file: str, line: int) -> str | No
     own = [key for key in keys if key.lower() == name.lower()]
     found = own or [key for key in _SCORES if key in keys]
     if len(found) > 1 and name not in found:
-        what = f"the score may be {' or '.join(map(shown, found))}: remove one, or call one {shown(name)}"
+        what = f"the score may be in {' or '.join(map(shown, found))}: remove one, or call one {shown(name)}"
         raise DataError(what, file=file, line=line)
     return name if name in found else next(iter(found), None)
 

@@ -184,7 +184,7 @@ def columns_of_records(records: Iterable[tuple[int, Any]], file: str, unit: str 
     numbered = [*records]
     for line, record in numbered:
         if not isinstance(record, dict):
-            raise DataError(f"expected an object {{...}}, found {type(record).__name__}", file=file, line=line)
+            raise DataError(f"expected a JSON object {{...}}, found {type(record).__name__}", file=file, line=line)
     header = [*dict.fromkeys(key for _, record in numbered for key in record)]
     try:
         "".join(header).encode()

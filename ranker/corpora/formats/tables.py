@@ -59,7 +59,7 @@ _EXPECTED = "text (or mt, hyp, hypothesis), and source (or src) or reference (or
 
 MISSING = "(pandas reads NA, None and null as missing: read the file with keep_default_na=False)"
 """Advice about missing texts in data frames, for messages."""
-_ONLY_JUDGES = " (only rows by different judges with the same text may do so; distinguish equal sources by seg_id)"
+_ONLY_JUDGES = " (only rows with the same text by different judges may repeat it; distinguish equal sources by seg_id)"
 _QUOTED = re.compile(r'(?:^|\t)("(?:[^"\t\n]|"")*")(?=\t|$)', re.MULTILINE)
 _CHUNK = 50_000  # rows of a CSV file that are Python objects at a time
 
@@ -330,7 +330,7 @@ class LongTable:
             (content != content[opening]) | (doc != doc[opening]),
             lambda row: (
                 f"seg_id {shown(self._cell('seg_id', row))}: source, references or doc differ from {self.unit} "
-                f"{self.lines[opening[row]]}, expected the same, or a seg_id for each"
+                f"{self.lines[opening[row]]}, expected equal ones, or a seg_id for each source"
             ),
         )
         output = _joined(group, systems)

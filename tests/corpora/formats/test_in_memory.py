@@ -118,7 +118,7 @@ def test_errors_of_whole_frames():
         ([*RECORDS, {"source": "y"}], "records[2]: expected keys"),
         ([RECORDS[0], RECORDS[0]], "records[1]: seg_id '1' is duplicated (first on record 0)"),
         ([{"source": "y", "candidates": {"A": 1}}], "records[0]: candidates.A: expected a string, found 1"),
-        (["a"], "records[0]: record: expected an object {...}, found 'a'"),
+        (["a"], "records[0]: record: expected a JSON object {...}, found 'a'"),
         ("abc", "records: expected a list of records, {...} each, found 'abc'"),
         ([], "records: contains no source"),
         ([{"source": "y", "candidates": []}], "records: contains no candidate"),

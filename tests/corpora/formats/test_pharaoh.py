@@ -125,5 +125,5 @@ def test_alignments_come_and_go_with_json(tmp_path):
     assert order.tolist() == [1, 0]
     record["reference_alignments"] = []
     (tmp_path / "a.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
-    with pytest.raises(DataError, match="reference_alignments: expected 1 alignment, found"):
+    with pytest.raises(DataError, match="reference_alignments: expected 1 alignment, one for each reference, found"):
         read_dataset(tmp_path / "a.jsonl")
