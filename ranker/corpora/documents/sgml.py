@@ -168,7 +168,7 @@ class _Parser:
             self.segments, self.has_versions = {}, False
         elif tag.name in VERSIONS and outer == "doc":
             if self.segments and not self.has_versions:
-                self.fail(f"<{tag.name}> after a <seg> outside of it; expected all segments inside", tag.position)
+                self.fail(f"<{tag.name}> after a <seg> outside it; expected all in <src>, <ref> or <hyp>", tag.position)
             self.segments, self.has_versions = {}, True
         self.check_place(tag, outer)
         if tag.name == "seg" or (tag.name == "doc" and not tag.attributes.get("id")):
@@ -178,7 +178,7 @@ class _Parser:
     def check_id(self, tag: _Open, wanted: str) -> None:
         if not tag.attributes.get(wanted):
             actual = ", ".join(tag.attributes) or "no attribute"
-            self.fail(f"expected {wanted} in <{tag.name}>, found {actual}", tag.position)
+            self.fail(f"expected {wanted} with a value in <{tag.name}>, found {actual}", tag.position)
 
     def check_place(self, tag: _Open, outer: str | None) -> None:
         """Refuse a tag that is not allowed inside `outer`."""

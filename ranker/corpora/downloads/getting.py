@@ -94,7 +94,7 @@ def _chosen(card: Card, sha256: Mapping[str, str]) -> dict[str, str]:
         name = files[0] if not file and len(files) == 1 else file
         if name not in files:
             raise OptionError(
-                f"--sha256 {printable(file)[:60]!r}: expected FILE=DIGEST, FILE one of {', '.join(files)}"
+                f"--sha256 {printable(file)[:60]!r}: expected FILE=DIGEST, where FILE is {' or '.join(files)}"
             )
         if not _DIGEST.match(digest.lower()):
             raise OptionError(f"--sha256 {printable(digest)[:70]}: expected 64 hexadecimal digits")

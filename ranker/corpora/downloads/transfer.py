@@ -70,8 +70,8 @@ def fetch(address: str, target: Path, *, sha256: str | None, size: int | None = 
     with replacing(target) as stream, _open(address, limits) as response:
         if response.status != 200:
             answer = f"{response.status} {printable(response.reason)[:60]}".strip()
-            what = "the file may have moved, or the server may be busy: try again later"
-            raise FetchError(f"{address}: the server answered {answer}, {what}")
+            what = "the file may have moved, or the server may be busy; try again later"
+            raise FetchError(f"{address}: the server answered {answer}: {what}")
         total = _total(response, address, size, is_known=bool(sha256))
         _check_room(address, target.parent, total or 0, limits)
         host, told = urlsplit(address).hostname, in_bytes(response.length) if response.length else "size unknown"
@@ -79,7 +79,7 @@ def fetch(address: str, target: Path, *, sha256: str | None, size: int | None = 
         digest = _receive(response, stream, address, total, limits)
         if sha256 and digest != sha256:
             what = f"has the SHA-256 digest {digest}, expected {sha256}"
-            raise FetchError(f"{address}: {what}: the file is damaged or has changed, and was deleted")
+            raise FetchError(f"{address}: {what}: the file is damaged or has changed, and was deleted; try again")
     return digest
 
 
@@ -89,7 +89,8 @@ def _total(response: http.client.HTTPResponse, address: str, size: int | None, *
     Refuse a declared size other than `size`, and a download whose completeness cannot be checked.
     """
     if response.length is not None and size and response.length != size:
-        raise FetchError(f"{address}: the file has {response.length:,} bytes, expected {size:,}: it has changed")
+        what = f"the file has {response.length:,} bytes, expected {size:,}: it has changed"
+        raise FetchError(f"{address}: {what}; find a new address on the homepage of the corpus")
     if response.length is None and not response.chunked and not is_known:
         what = "the server does not report the file size, so completeness cannot be checked"
         raise FetchError(f"{address}: {what}: give its digest with --sha256")

@@ -72,9 +72,9 @@ def test_the_old_file_stays_if_the_new_one_is_wrong(server, target):
         ({"chunked": True}, {"size": 13_000}, HASTY, r"the connection was closed after 12\.0 kB of 13\.0 kB"),
         ({"length": ""}, {}, HASTY, "the server does not report the file size, .*: give its digest with --sha256"),
         ({"length": "99999"}, {}, HASTY, "the connection was closed after 12.0 kB of 100.0 kB: run"),
-        ({"status": 503}, {}, HASTY, "the server answered 503 Service Unavailable, the file"),
-        ({"status": 206}, {}, HASTY, "the server answered 206 Partial Content, the file"),
-        ({"files": {}}, {}, HASTY, "the server answered 404 Not Found, the file may have moved"),
+        ({"status": 503}, {}, HASTY, "the server answered 503 Service Unavailable: the file"),
+        ({"status": 206}, {}, HASTY, "the server answered 206 Partial Content: the file"),
+        ({"files": {}}, {}, HASTY, "the server answered 404 Not Found: the file may have moved"),
     ],
 )
 def test_what_is_not_as_declared_is_refused(settings, expected, limits, says, server, target):
