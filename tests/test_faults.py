@@ -115,7 +115,7 @@ def test_the_commands_say_so_and_can_be_told_not_to(command, tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     Path("data.json").write_text(json.dumps([record(SOURCE, SOURCE, *GOOD, lp="de-en")]), encoding="utf-8")
     result = command("rank", "data.json")
-    assert "note: 2 of 5 candidates are no translations and are ranked behind the others (copy 2)" in result.err
+    assert "2 of 5 candidates are no translations and are ranked behind the other candidates (copy 2)" in result.err
     assert "--no-checks" in result.err
     assert [line.split()[0] for line in result.out.splitlines()[2:7]] == ["1", "2", "3", "4=", "4="]
     assert "fault" not in command("rank", "data.json", "--no-checks").out
@@ -153,7 +153,7 @@ def test_explain_says_what_was_ranked_last_for_a_fault(command, tmp_path, monkey
     data[1]["candidates"] = dict(zip("BCD", GOOD, strict=True))
     Path("data.json").write_text(json.dumps(data), encoding="utf-8")
     result = command("explain", "data.json")
-    assert "note: 1 of 7 candidates is no translation and is ranked behind the others (copy 1)\n" in result.err
+    assert "1 of 7 candidates is no translation and is ranked behind the other candidates (copy 1)\n" in result.err
     assert f"A: {SOURCE}\n  fault: copy\n" in result.out
     assert result.out.count("fault") == 1
     (ranked, _), (explained, _) = (

@@ -51,7 +51,7 @@ def fault_note(dataset: Dataset) -> str | None:
     kinds = ", ".join(f"{name} {number}" for name, number in Counter(faults(dataset)[rows].tolist()).most_common())
     number = int(rows.sum())
     what = "is no translation and is" if number == 1 else "are no translations and are"
-    return f"{number:,} of {counted(len(dataset), 'candidate')} {what} ranked behind the others ({kinds})"
+    return f"{number:,} of {counted(len(dataset), 'candidate')} {what} ranked behind the other candidates ({kinds})"
 
 
 def without_votes(

@@ -18,7 +18,7 @@ ABSENT = "nothing"
 
 
 class FaultPlace(NamedTuple):
-    """Characters [start, end) of a fault in the text of one side; None if the fault has no position."""
+    """Characters [start, end) of a fault in the text of `side`, ``target`` or ``source``; None without a position."""
 
     side: str
     start: int | None
