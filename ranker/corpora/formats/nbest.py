@@ -147,7 +147,8 @@ def merge(first: NBestList, second: NBestList) -> NBestList:
     """Merge two lists by sentence, `first` before `second`, dropping entries with equal sentence, text and features."""
     if first.layout != second.layout:
         raise DataError(
-            f"has the features {second.described}; expected {first.described}, as in {first.name}", file=second.name
+            f"has the features (numbers of values) {second.described}; expected {first.described}, as in {first.name}",
+            file=second.name,
         )
     encoded = pc.dictionary_encode(pa.chunked_array([first.texts, second.texts]).combine_chunks())
     number = encoded.indices.to_numpy().astype(np.int64)

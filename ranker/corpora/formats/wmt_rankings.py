@@ -79,7 +79,9 @@ def _ranking(row: Mapping[str, str], columns: Sequence[tuple[str, str]], file: s
     for name in ("srclang", "trglang"):
         code = language_code(row[name])
         if code is None:
-            raise DataError(f"{name}: expected a language, found {shown(row[name])}", file=file, line=line)
+            raise DataError(
+                f"{name}: expected a language, such as de or German, found {shown(row[name])}", file=file, line=line
+            )
         codes.append(code)
     ranked: list[tuple[str, int]] = []
     for system, rank in columns:
