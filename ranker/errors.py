@@ -62,7 +62,7 @@ class ProcessError(RankerError, RuntimeError):
 
 
 NOTES = logging.getLogger("ranker")
-"""Logger of all that the library tells users."""
+"""Logger of the notes that the library writes for users."""
 
 
 def log_note(text: str, about: str | None = None) -> None:

@@ -463,7 +463,7 @@ def sha256(raw: bytes) -> str:
 
 
 def read_lines(path: str | Path, expected: int | None = None, like: str = "") -> list[str]:
-    """Return the lines of a file with one sentence per line."""
+    """Return the lines of a file with one sentence per line; refuse it if their number is not `expected`, if given."""
     text = read_text(path)
     lines = text.removesuffix("\n").split("\n") if text else []
     if expected is not None and len(lines) != expected:

@@ -24,7 +24,7 @@ def open_folder(path: str | Path) -> int:
 
 
 def lock(descriptor: int, *, wait: bool = True) -> bool:
-    """Lock an open file or folder until `descriptor` is closed; False if locks are not supported."""
+    """Lock an open file or folder until `descriptor` is closed; return False if locks are not supported."""
     if sys.platform == "win32":
         return False
     import fcntl

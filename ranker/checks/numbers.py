@@ -35,7 +35,7 @@ _SMALLEST = 3
 
 
 def numbers(text: str) -> Counter[str]:
-    """Return the numbers of a text, without digit grouping, and with a point before decimals."""
+    """Return the numbers in digits of a text and their counts, without grouping, and with a point before decimals."""
     for pattern in tables()["kept"].values():
         text = re.sub(pattern, " ", text)
     text = re.sub(r"(?:^|(?<=[\s(<>=≤≥]))\.(?=\d)", "0.", _COMPOUND.sub(_han_sum, text.translate(_SIGNS)))

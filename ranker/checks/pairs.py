@@ -107,7 +107,7 @@ def _tell(
 
 
 def _languages(texts: Texts, looked_at: BoolArray) -> npt.NDArray[np.object_]:
-    """Guess the language of each text from its script and frequent words; "" if undecided or not looked at."""
+    """Guess the language of each text in the mask `looked_at` by script and frequent words; "" without a guess."""
     codes = np.full(len(looked_at), "", dtype=object)
     rows = np.flatnonzero(looked_at)
     chosen = texts.every.take(pa.array(rows))

@@ -66,7 +66,7 @@ def bare(texts: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 class Texts:
-    """The candidates of a data set (`own`), their sources and their references; "" for a missing text."""
+    """Texts of the candidates of a data set (`own`), of their sources and of their references; "" if missing."""
 
     def __init__(self, dataset: Dataset) -> None:
         tables = dataset.candidates, dataset.sources, dataset.references

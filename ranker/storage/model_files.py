@@ -134,7 +134,7 @@ def _begins_as_model(path: Path) -> bool:
 
 
 def read_model(path: str | Path) -> StoredModel:
-    """Read a model file and check it."""
+    """Read a model file, and check its format and its digests."""
     path = Path(path)
     kind = document_kind(path.name)
     if kind is not None:
