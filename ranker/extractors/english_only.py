@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import get_args
 
 from ranker.corpora.dataset import Dataset
 from ranker.extractors.base import Extractor
-from ranker.notation import write
+from ranker.notation import field_types, write
 from ranker.text.target_languages import other_language
 
 
@@ -16,12 +17,13 @@ def english_note(extractors: Sequence[Extractor], dataset: Dataset) -> str | Non
     language = other_language(dataset) if english_only else None
     if language is None:
         return None
-    shown = []
+    shown, settable = [], set[str]()
     for name, extractor in english_only.items():
-        values = (f"{option}={write(getattr(extractor, option))}" for option in extractor.needs.english_options)
-        shown.append(f"{name} ({', '.join(values)})")
-    options = sorted({option for extractor in english_only.values() for option in extractor.needs.english_options})
+        options, kinds = extractor.needs.english_options, field_types(type(extractor))
+        shown.append(f"{name} ({', '.join(f'{option}={write(getattr(extractor, option))}' for option in options)})")
+        settable |= {option for option in options if len(get_args(kinds[option])) != 1}
+    advice = f"set {' and '.join(sorted(settable))} for that language, or " if settable else ""
     return (
-        f"{', '.join(shown)}: for English only, but the translations are in {language}: set {' and '.join(options)} "
-        "for that language, or use a language-independent metric such as chrf"
+        f"{', '.join(shown)}: for English only, but the translations are in {language}: {advice}use a "
+        "language-independent metric such as chrf"
     )

@@ -180,6 +180,11 @@ def test_notes_name_the_better_choice():
         "ds (parser=shipped), ngrams[match=stem] (stemmer=english): for English only, but the translations are in "
         "de: set parser and stemmer for that language, or use a language-independent metric such as chrf"
     )
+    # an option without another value is no advice
+    assert english_note(FeatureSet.parse("mismatch").extractors, german()) == (
+        "mismatch (words=english): for English only, but the translations are in de: use a language-independent "
+        "metric such as chrf"
+    )
 
 
 MADE_FOR = (
