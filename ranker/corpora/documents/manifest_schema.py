@@ -109,6 +109,13 @@ def parse_manifest(text: str, file: str) -> Manifest:
     )
 
 
+_KINDS = {"str": "text", "int": "a whole number", "float": "a number", "bool": "true or false", "array": "a list"}
+
+
+def _kind(kind: str) -> str:
+    return _KINDS.get(kind, f"a {kind}")
+
+
 def decoded(values: object, kind: type[T], file: str, place: str = "") -> T:
     """Convert the values at `place` in a TOML file to the type `kind`, or raise an error that names the wrong value."""
     try:
@@ -116,6 +123,8 @@ def decoded(values: object, kind: type[T], file: str, place: str = "") -> T:
     except msgspec.ValidationError as error:
         what, _, path = str(error).partition(" - at `$")
         what = f"{what[0].lower()}{what[1:]}".replace(", got ", ", found ").replace("`", "'").replace("object", "table")
+        if what.startswith("expected '"):
+            what = re.sub("'([a-z |]+)'", lambda kinds: " or ".join(map(_kind, kinds[1].split(" | "))), what)
         if "matching regex" in what:
             what = "expected text, found nothing or a character NUL"
         elif fault := re.fullmatch(r"table (missing required|contains unknown) field '(.*)'", what):

@@ -95,8 +95,9 @@ def column_names(layout: Layout) -> tuple[str, ...]:
 
 
 def describe_layout(layout: Layout) -> str:
-    """Describe the layout of features in a message by the name of each feature and the number of its values."""
-    return ", ".join(f"{name or 'nameless'} ({size})" for name, size in layout) or "no feature"
+    """Describe the layout of features by their names, and by the number of values of those that have several."""
+    sizes = (f"{name or 'nameless'} ({size} values)" if size > 1 else name or "nameless" for name, size in layout)
+    return ", ".join(sizes) or "no feature"
 
 
 def from_columns(
@@ -147,7 +148,7 @@ def merge(first: NBestList, second: NBestList) -> NBestList:
     """Merge two lists by sentence, `first` before `second`, dropping entries with equal sentence, text and features."""
     if first.layout != second.layout:
         raise DataError(
-            f"has the features (numbers of values) {second.described}; expected {first.described}, as in {first.name}",
+            f"has the features {second.described}; expected {first.described}, as in {first.name}",
             file=second.name,
         )
     encoded = pc.dictionary_encode(pa.chunked_array([first.texts, second.texts]).combine_chunks())

@@ -132,7 +132,8 @@ class SegmentScores:
         if len(unused):
             row = self.rows[int(unused[0])]
             keys = [f"{key} {shown(getattr(row, key))}" for key in _KEYS if getattr(row, key) is not None]
-            what = f"{len(unused):,} of {counted(number, 'score')} belong to no candidate of {dataset.name}"
+            belong = "belongs" if len(unused) == 1 else "belong"
+            what = f"{len(unused):,} of {counted(number, 'score')} {belong} to no candidate of {dataset.name}"
             where = f"first: {_named(row)}{''.join(f', {key}' for key in keys)}"
             if len(unused) == number:
                 raise self.error(f"{what} ({where}): expected scores of its systems and segments")

@@ -116,7 +116,8 @@ class ExternalScores(SentenceMean):
         Such scores are accepted, with a note, if their direction was stated.
         """
         sign, note = (1.0 if self.higher_is_better else -1.0), self.direction_note(dataset)
-        share = opposed_to_chrf(dataset, sign * self.sentence_scores(dataset)) if len(dataset.references) else None
+        compared = len(dataset) and len(dataset.references)
+        share = opposed_to_chrf(dataset, sign * self.sentence_scores(dataset)) if compared else None
         if share is None:
             return note
         opposed = f"prefers candidates with lower chrF in {share:.0%} of the sources"

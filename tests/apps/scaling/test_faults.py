@@ -91,10 +91,10 @@ def test_a_shard_that_is_replaced_during_a_run_is_noticed(tmp_path, copy_of):
     data = copy_of(2)
     shards, named = Shards.open([str(data / "*.parquet")]), NamedScorers.of(["bleu"], None)
     parts = process(shards, functools.partial(judged_scores, named), named.signature(), tmp_path / "out")
-    assert len(judged_candidates(named, shards, parts)[0]) == 196
+    assert len(judged_candidates(named, shards, parts, 0)[0]) == 196
     shutil.copy(data / "part-00000.parquet", data / "part-00001.parquet")
     with pytest.raises(DataError, match=r"part-00001\.parquet: was changed during the run: run the command again"):
-        judged_candidates(named, shards, parts)
+        judged_candidates(named, shards, parts, 0)
 
 
 def test_a_full_disk_ends_the_run_and_keeps_what_is_finished(command: Command, tmp_path, shards_of, monkeypatch):

@@ -123,7 +123,7 @@ def test_a_kept_list_of_other_features_or_sentences_is_refused(pool):
         ("silent", ProcessError, r"did not write .*iteration2\.nbest\.new; expected an n-best list in this file"),
         ("short", DataError, r"has hypotheses for 10 of 12 sentences, .*; the first missing sentence is 10"),
         ("nan", DataError, r"iteration2\.nbest\.new:5: feature f is 'nan', expected a finite number"),
-        ("other", DataError, r"has the features g \(4\), but the weights are for f \(4\)"),
+        ("other", DataError, r"has the features g \(4 values\), but the weights are for f \(4 values\)"),
     ],
 )
 def test_a_decoder_that_fails_is_reported_and_nothing_is_lost(fault, error, says, pool):

@@ -128,7 +128,7 @@ def test_rows_count_the_segments_that_their_system_translated(read: Write, caplo
     every = read("all.tsv", FORMS["m-refA.seg.score"])
     assert by_system(dataset, every.of_candidates(dataset)) == expected
     assert caplog.messages == [
-        "ranker: note: all.tsv: 1 of 6 scores belong to no candidate of data (first: line 2, system 'A'): not used"
+        "ranker: note: all.tsv: 1 of 6 scores belongs to no candidate of data (first: line 2, system 'A'): not used"
     ]
 
 
