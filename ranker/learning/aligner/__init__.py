@@ -1,1 +1,1 @@
-"""The word aligner: HMM and fertility models, their training, decoding and files."""
+"""The word aligner: IBM model 1 and an HMM, their training, decoding and files."""

@@ -18,7 +18,7 @@ IDENTICAL = 0.5
 
 
 class KnownWords(NamedTuple):
-    """Indices of text words in the model (-1 if unknown), and the target words identical to source words (`twins`)."""
+    """Index in the model of each word of the texts, -1 if unknown; `twins` has each source word's equal target word."""
 
     source: Int32Array
     target: Int32Array
@@ -34,7 +34,7 @@ def _lexical(
     forward: FloatArray,
     backward: FloatArray,
 ) -> None:
-    """Write smoothed word probabilities to `forward` and `backward`; equal words without an entry get `IDENTICAL`."""
+    """Write smoothed word probabilities; equally spelt words that never met in training get `IDENTICAL`."""
     unknown_source, unknown_target = 1.0 / max(1, len(tables.null_target)), 1.0 / max(1, len(tables.null_source))
     for i in range(len(source)):
         row = words.source[source[i]]
@@ -93,10 +93,7 @@ def link_posteriors(
     product: FloatArray,
     which: Int64Array,
 ) -> None:
-    """Write the product of both directions' posteriors to `product`, for every possible link of some sentence pairs.
-
-    `which` has the indices of these pairs.
-    """
+    """Write to `product` the product of both directions' posteriors for each possible link of the pairs `which`."""
     for pair in which:
         source = pairs.source[pairs.source_offsets[pair] : pairs.source_offsets[pair + 1]]
         target = pairs.target[pairs.target_offsets[pair] : pairs.target_offsets[pair + 1]]

@@ -134,8 +134,8 @@ def _forward(
 ) -> None:
     """Write the scaled forward probabilities of the HMM to `memory` and `posterior`, and their divisors to `scales`.
 
-    ``memory[j, k]`` is that of the first ``j`` words with ``k - 1`` as the last state that was not null, ``posterior[j,
-    i]`` that of the words up to ``j`` with word ``j`` from state ``i``.
+    ``memory[j, k]`` is the probability of the first ``j`` words with ``k - 1`` as the last state that was not null,
+    ``posterior[j, i]`` the probability of the words up to ``j`` with word ``j`` from state ``i``.
     """
     observed, states = lexical.shape
     leaving, before, behind = np.empty(states + 1), np.zeros(states + 2), np.zeros(states + 2)
@@ -190,7 +190,7 @@ def hmm(
     memory, scales = np.empty((observed + 1, states + 1)), np.empty(observed)
     _forward(lexical, null, jumps, null_probability, rates, memory, scales, posterior)
 
-    # after[k]: probability of the words behind j, k - 1 being the last state that was not null, over their scales
+    # after[k]: probability of the words after j, divided by their scales, if k - 1 is the last state that was not null
     after, departures = np.ones(states + 1), np.zeros(states + 1)
     arriving, before, behind = np.empty(states), np.zeros(states + 1), np.zeros(states + 1)
     for j in range(observed - 1, -1, -1):

@@ -32,9 +32,9 @@ TABLES = {
     "null_source": ArrayRule("float32", ("source words",), least=0.0),
     "jumps": ArrayRule("float64", (2, JUMPS), above=0.0),
 }
-"""The arrays of `HmmTables`."""
+"""Types, shapes and bounds of the arrays of `HmmTables` in a model file."""
 WORDS = {"utf8": ArrayRule("uint8", ("bytes",)), "lengths": ArrayRule("int32", ("words",), least=0)}
-"""The arrays of a vocabulary."""
+"""Types and shapes of the arrays of a vocabulary in a model file, as `_packed` makes them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class AlignmentModel:
         """Link the words of sentence pairs if the product of the two directions' posteriors is at least `threshold`.
 
         A word unseen in training links to a word of the same spelling, or else by its position to a word that
-        nothing else explains. A pair with an empty side has no links.
+        nothing else explains. A pair with an empty sentence has no links.
         """
         if not 0.0 < threshold <= 1.0:
             raise OptionError(f"threshold={threshold}: expected a number above 0 and at most 1")
@@ -90,7 +90,7 @@ class AlignmentModel:
         if (source is None) != (target is None):
             raise OptionError("found only one of source_vocabulary and target_vocabulary, expected both or neither")
         own = self.source_vocabulary, self.target_vocabulary
-        # a word of the vocabulary that stood in no sentence has no entries
+        # a word of the vocabulary that occurred in no sentence has no entries
         met = np.diff(self.tables.offsets), np.bincount(self.tables.columns, minlength=len(self.tables.null_target))
         if source is None or target is None:
             numbers = [np.arange(len(numbers), dtype=np.int32) for numbers in met]
@@ -163,7 +163,7 @@ class AlignmentModel:
 
 
 def _sorted(tables: HmmTables) -> bool:
-    """True if there are entries and each source word's columns are sorted and distinct."""
+    """True if there are entries, and the target words of each source word are sorted and distinct."""
     word = np.repeat(np.arange(len(tables.offsets) - 1), np.diff(tables.offsets))
     keys = word * len(tables.null_target) + tables.columns
     return len(keys) > 0 and bool((keys[1:] > keys[:-1]).all())
@@ -188,8 +188,8 @@ def _unpacked(arrays: Mapping[str, npt.NDArray[Any]], size: int, what: str) -> t
     bounds = [0, *itertools.accumulate(arrays["lengths"].tolist())]
     if sizes["words"] not in (0, size) or bounds[-1] != sizes["bytes"]:
         raise ModelError(
-            f"{what}: found {sizes['words']:,} words of {bounds[-1]:,} bytes, expected {size:,} of {sizes['bytes']:,}; "
-            "train it again"
+            f"{what}: has a vocabulary of {sizes['words']:,} words with {bounds[-1]:,} bytes, expected {size:,} words "
+            f"with {sizes['bytes']:,} bytes; train it again"
         )
     raw = arrays["utf8"].tobytes()
     return tuple(raw[first:last].decode("utf-8", "surrogatepass") for first, last in itertools.pairwise(bounds))

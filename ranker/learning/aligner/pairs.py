@@ -37,7 +37,7 @@ def make_pairs(
     target_offsets: npt.ArrayLike,
     sizes: tuple[int | None, int | None],
 ) -> Pairs:
-    """Check arrays of sentence pairs and return them as `Pairs`; word numbers must be below any size in `sizes`."""
+    """Check arrays of sentence pairs and return them as `Pairs`; `sizes` bounds word numbers of source and target."""
     source = _side("source", source_values, source_offsets, sizes[0])
     target = _side("target", target_values, target_offsets, sizes[1])
     cells = np.diff(source[1]) * np.diff(target[1])
@@ -59,7 +59,7 @@ def _side(name: str, values: npt.ArrayLike, offsets: npt.ArrayLike, size: int | 
 
 
 def check_trainable(pairs: Pairs) -> None:
-    """Raise `DataError` if there are no pairs, or a pair has an empty side."""
+    """Raise `DataError` if there are no sentence pairs, or a sentence is empty."""
     if len(pairs.cell_offsets) < 2:
         raise DataError("no sentence pairs to train on, expected at least one")
     for name, offsets in (("source", pairs.source_offsets), ("target", pairs.target_offsets)):

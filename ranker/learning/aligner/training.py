@@ -92,7 +92,7 @@ def _iterate(
             exposures += expectations.exposures.sum(axis=0)
     normalise(following)
     if with_jumps:
-        # a weight that was in no normaliser says nothing yet
+        # a jump weight that was in no normaliser keeps its value
         following.jumps[:] = np.where(exposures > 0, following.jumps / np.maximum(exposures, 1e-300), tables.jumps)
         following.jumps[:] /= following.jumps.sum(axis=1, keepdims=True)
     else:
