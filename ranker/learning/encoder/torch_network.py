@@ -12,7 +12,7 @@ from ranker.errors import ModelError
 from ranker.learning.encoder.files import EncoderFiles
 from ranker.threads import jobs
 
-# so many sub-words go through the network at once: fewer stay in the processor's cache, more fill a GPU
+# sub-words that go through the network at once: few enough for a processor's cache, enough to fill a GPU
 _BATCH_CPU, _BATCH_GPU = 768, 16384
 
 
@@ -66,9 +66,8 @@ def _load(files: EncoderFiles) -> Any:
         config = AutoConfig.from_pretrained(files.directory, **local)
         if config.model_type not in MODEL_FOR_MASKED_LM_MAPPING_NAMES or config.is_encoder_decoder:
             raise ModelError(
-                f"{files.directory}: {config.model_type!r} is not an encoder; expected a masked language model "
-                "such as BERT, "
-                "RoBERTa or XLM-RoBERTa"
+                f"{files.directory}: {config.model_type!r} is not an encoder; expected a masked language model such as "
+                "BERT, RoBERTa or XLM-RoBERTa"
             )
         network, facts = AutoModel.from_pretrained(
             files.directory, config=config, use_safetensors=True, output_loading_info=True, **local
@@ -80,7 +79,7 @@ def _load(files: EncoderFiles) -> Any:
     lost = sorted(name for name in facts["missing_keys"] if not name.startswith("pooler."))
     if lost:
         raise ModelError(
-            f"{files.directory}: its weights are missing {lost[0]!r} and {len(lost) - 1} more: copy it again"
+            f"{files.directory}: its weights lack {lost[0]!r} (missing in all: {len(lost)}): copy it again"
         )
     network.eval().float()
     return network.to("cuda" if torch.cuda.is_available() else "cpu")

@@ -48,7 +48,7 @@ Precision = Literal["float32", "bfloat16"]
 _STATE = "training.safetensors"
 _HEAD = "head"
 _START = (0.0, 0.0, 25.0, 5.0)
-"""Weights of precision, recall, F and cosine before training."""
+"""Weights of precision, recall, F score and cosine in the score before training."""
 _LONGEST = 128
 _CHUNK = 400
 _WARM_UP, _LEAST_RATE = 0.05, 0.02
@@ -94,7 +94,7 @@ class Check:
 class Example:
     """Training example from one source: the sub-words of its texts, and the candidate pairs with a human preference.
 
-    The texts are a reference, perhaps the source itself, and the candidates, which are compared with these.
+    The texts are a reference, the source if `against_source`, and the candidates, which are compared with the former.
     """
 
     texts: list[list[int]]
@@ -173,7 +173,7 @@ def examples(dataset: Dataset, encoder: Encoder, kind: str, settings: TrainingSe
 
 
 def _nothing(dataset: Dataset) -> DataError:
-    what = "no source has a reference and two candidates that people ordered; nothing can be learnt"
+    what = "no source has a reference and two candidates that people ordered: train on other data"
     return DataError(what, file=dataset.name)
 
 
@@ -235,7 +235,7 @@ class Trainer:
         network = encoder._network
         if not isinstance(network, TorchNetwork) or encoder.files.model_type != "bert":
             raise ModelError(
-                f"{encoder.files.directory}: cannot train this: expected a BERT model in Hugging Face's format"
+                f"{encoder.files.directory}: cannot be trained: expected a BERT model in Hugging Face's format"
             )
         encoder.check_layer(settings.layer)
         self.model, self.settings, self.steps, self.done = network._model, settings, steps, 0
@@ -248,7 +248,7 @@ class Trainer:
         self.model.train()
         if settings.freeze:
             self.model.get_input_embeddings().requires_grad_(False)
-        # a column for each score: of the reference, of the source, and of both, which begins as that of the reference
+        # columns: the scores against the reference, the source, and both; the last starts as the first
         own, none = torch.tensor(_START, device=self.device), torch.zeros(len(_START), device=self.device)
         blocks = [[own, none, own], [none, own, none]] if settings.against_source else [[own]]
         start = torch.cat([torch.stack(row, dim=1) for row in blocks])
@@ -400,7 +400,10 @@ def train(
     """
     settings = settings or TrainingSettings()
     if settings.layer < 1 or settings.epochs < 1 or settings.rate <= 0:
-        raise OptionError("expected a layer and a number of epochs of at least 1, and a learning rate above 0")
+        raise OptionError(
+            f"layer={settings.layer}, epochs={settings.epochs}, rate={settings.rate}: expected a layer and a number of "
+            "epochs of at least 1, and a learning rate above 0"
+        )
     check_output(folder)
     encoder = load(start)
     items, sources = mixture(corpora, encoder, kind, settings, settings.sources)
@@ -444,7 +447,7 @@ def train(
 
 
 def check_output(folder: Path) -> None:
-    """Raise a `DataError` if `folder` holds anything, but neither an encoder nor a checkpoint of its training."""
+    """Raise a `DataError` if `folder` has files, but neither an encoder nor a checkpoint of its training."""
     check_folder(folder, "encoder", ["model.onnx", _STATE])
 
 

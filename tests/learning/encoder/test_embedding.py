@@ -160,7 +160,7 @@ def test_damaged_encoders_are_refused_in_one_line(tiny, tmp_path, damage):
     elif damage == "lacking":
         selected = {name: tensor for name, tensor in load_file(weights).items() if "layer.1." not in name}
         save_file(selected, weights, metadata={"format": "pt"})
-        says = "its weights are missing 'encoder.layer.1."
+        says = "its weights lack 'encoder.layer.1."
     elif damage == "generator":
         GPT2Model(GPT2Config(n_embd=16, n_layer=1, n_head=2, vocab_size=20)).save_pretrained(directory)
         says = "'gpt2' is not an encoder; expected a masked language model"

@@ -290,7 +290,7 @@ SPLIT = {"type": "Split", "pattern": {"Regex": r"\s+"}, "behavior": "Removed", "
 ADDED = {**tokenizer()["added_tokens"][0], "id": 50}
 TOKENIZERS: dict[str, tuple[Any, str]] = {
     "no object": ([], "tokenizer.json: expected a JSON object"),
-    "nothing": ({}, "its model is none of BPE"),
+    "nothing": ({}, "its model is not one of BPE"),
     "a pattern that takes for ever": (
         _changed(
             pre_tokenizer={"type": "Split", "pattern": {"Regex": "(a|a)*$"}, "behavior": "Isolated", "invert": False}
@@ -311,13 +311,13 @@ TOKENIZERS: dict[str, tuple[Any, str]] = {
     ),
     "a long text instead of a letter": (
         _changed(normalizer=_replace({"String": "a"}, "b" * 9999)),
-        "inserts a text of",
+        "inserts [0-9,]+ characters, expected at most 256",
     ),
-    "nothing searched for": (_changed(normalizer=_replace({"String": ""}, "b")), "searches for nothing"),
+    "nothing searched for": (_changed(normalizer=_replace({"String": ""}, "b")), "searches for an empty text"),
     **{
         f"a search that finds nothing, {pattern}": (
             _changed(normalizer={"type": "Sequence", "normalizers": [_replace({"Regex": pattern}, "a")] * 30}),
-            "searches for nothing",
+            "searches for an empty text",
         )
         for pattern in ("q*", r"\s?", "[qx]{0,3}")
     },
@@ -334,7 +334,10 @@ TOKENIZERS: dict[str, tuple[Any, str]] = {
     "a table that inserts pages": (_charsmap(b"\4\0\0\0\0\0\0\0" + b"a" * 9999 + b"\0"), "damaged table of characters"),
     "an added token without text": (_changed(added_tokens=[{**ADDED, "content": ""}]), "added token has no text"),
     "merges dropped at random": (_model(type="BPE", merges=[], dropout=0.5), "drops merges at random"),
-    "long words": (_model(max_input_chars_per_word=10**9), "looks at words of 1,000,000,000 characters"),
+    "long words": (
+        _model(max_input_chars_per_word=10**9),
+        "max_input_chars_per_word is 1,000,000,000, expected at most",
+    ),
     "no vocabulary": (_model(vocab={}), "."),
     "no unknown word": (_model(vocab={"a": 5}), "."),
     "no unknown word, Unigram": (_model(type="Unigram", unk_id=None, vocab=[["a", -1.0]]), "."),

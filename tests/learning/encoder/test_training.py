@@ -212,7 +212,7 @@ def test_a_ranker_does_not_learn_from_the_sources_that_its_encoder_saw(start, ju
     with pytest.raises(DataError, match="the encoder was trained on 60 of 60 sources: give other data"):
         Ranker(features, kind="fluency").fit(judged)
     np.save(tmp_path / "sources.npy", np.zeros(3))
-    with pytest.raises(ModelError, match=r"the encoder cannot be loaded: sources\.npy: 1 dimensions of float64"):
+    with pytest.raises(ModelError, match=r"the encoder cannot be loaded: sources\.npy is 1-dimensional float64"):
         Ranker(features, kind="fluency").fit(judged)
 
 
