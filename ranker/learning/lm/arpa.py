@@ -18,7 +18,7 @@ from ranker.learning.lm.counts import NgramTrie
 from ranker.learning.lm.kneser_ney import NgramModel
 
 SPECIAL_WORDS = ("<unk>", "<s>", "</s>")
-"""Special words, which are no words of the text, in the order of their nodes."""
+"""Special words, which cannot be words of the text, in the order of their nodes."""
 
 _FIELD_BREAK = re.compile(r"[\x00\t\n\v\f\r ]")
 # n-grams turned into text at a time, which bounds the memory that strings take

@@ -1,7 +1,7 @@
 r"""Lines of ARPA files, checked, and rewritten in the one spelling that KenLM reads.
 
 Some toolkits put text before ``\data\``, or spaces where KenLM expects a tab or the end of a line, which means the
-same. KenLM accepts words that have two unigrams or are not in UTF-8, and does not name the line of what it refuses.
+same. KenLM accepts words that have two unigrams or are not in UTF-8, and its errors do not name a line.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ArpaLines:
     words: dict[bytes, int] = field(default_factory=dict)
 
     def header(self, size: float = math.inf) -> tuple[list[int], dict[str, str]]:
-        """Return the numbers of n-grams by order and the options of ``ranker lm train``; `size` bounds the file's."""
+        """Return the numbers of n-grams by order and ``ranker lm train``'s options; a file has at most `size` bytes."""
         trained = self._before_data()
         counts: list[int] = []
         self._next()
@@ -66,7 +66,7 @@ class ArpaLines:
             if not count and (order == 1 or any(counts[order:])):
                 raise DataError(f"declares 0 n-grams of order {order}, expected at least 1", file=self.name)
         if sum(counts) * _SHORTEST_NGRAM > size:
-            what = f"is truncated: {size:,} bytes are too few for the {sum(counts):,} n-grams that it declares"
+            what = f"is truncated: {size:,} bytes are too few for the {sum(counts):,} n-grams declared: copy it again"
             raise DataError(what, file=self.name)
         return counts, trained
 
@@ -74,7 +74,7 @@ class ArpaLines:
         """True if the words of the unigrams are distinct and in UTF-8, in a file that KenLM accepts."""
         self._skip_blank()
         try:
-            # of a large model, eight bytes for each word; words that share one only make the file be rewritten
+            # eight bytes for each word of a large model; words with equal hashes only cause the file to be rewritten
             words = np.fromiter((hash(self._unigram()) for _ in range(counts[0])), np.int64, counts[0])
         except UnicodeDecodeError:
             return False
@@ -82,7 +82,7 @@ class ArpaLines:
         return not (words[1:] == words[:-1]).any()
 
     def rewritten(self, counts: list[int]) -> Iterator[bytes]:
-        """Yield the lines of the file as KenLM reads them, or raise an error about the first wrong one."""
+        """Yield the lines of the file as KenLM reads them, or raise an error about the first wrong line."""
         yield b"\\data\\"
         yield from (b"ngram %d=%d" % each for each in enumerate(counts, 1))
         for order, count in enumerate(counts, 1):
@@ -94,7 +94,7 @@ class ArpaLines:
                 self._next()
                 if not self.line or self.line.startswith(b"\\"):
                     declared = f"{counted(count, f'{order}-gram')}, as ngram {order}={count} declares"
-                    raise self._found(f"{declared}, after {number:,}")
+                    raise self._found(f"{declared}, but only {number:,} precede it")
                 yield self._ngram(order, len(counts))
             self._next()
             for word in (b"<s>", b"</s>") if order == 1 else ():
@@ -135,7 +135,7 @@ class ArpaLines:
         return b"".join(self.stream.readline(_LONGEST_LINE).split(None, 2)[1:2]).decode()
 
     def _ngram(self, order: int, highest: int) -> bytes:
-        """Return the line of an n-gram, rewritten."""
+        """Check the current line, which has an n-gram of `order` words, and return it as KenLM reads it."""
         fields = _SPACE.split(self.line)
         words = fields[1 : order + 1]
         if len(fields) not in (order + 1, order + 2):
@@ -185,7 +185,7 @@ class ArpaLines:
 
 
 def _number(text: bytes) -> float:
-    """Return the number in a field, or NaN."""
+    """Return the number in a field, or NaN if the field is not a number."""
     try:
         return math.nan if b"_" in text else float(text)
     except ValueError:

@@ -92,7 +92,7 @@ class TextSums:
 
     @classmethod
     def of(cls, counts: NgramCounts) -> Self:
-        """Compute the statistics from the counts of a text's n-grams."""
+        """Compute these sums from the counts of a text's n-grams."""
         trie = counts.trie
         contexts = int(trie.starts[trie.order])
         child = slice(1, None)  # every node but the root is a child
@@ -177,7 +177,7 @@ def between_boundaries(
 def _adjusted_counts(trie: NgramTrie, occurrences: Int32Array) -> Int32Array:
     longer = trie.suffix[trie.starts[2] :]
     preceding = np.bincount(longer, minlength=len(trie.suffix)).astype(np.int32)
-    # what nothing precedes begins with <s>, or is of the highest order
+    # an n-gram that no word precedes begins with <s>, or is of the highest order
     adjusted = np.where(preceding > 0, preceding, occurrences)
     adjusted[[ROOT, UNKNOWN, SENTENCE_START]] = 0
     return adjusted

@@ -1,7 +1,7 @@
 """Language models stored as the counts from which they are estimated: small arrays, readable by any NumPy.
 
-A model of a few hundred thousand words takes 2 MB as counts and is estimated from them in the time that an ARPA file of
-it takes to be opened. Context and suffix of an n-gram follow from the order of the n-grams, so they are not stored.
+A model of a few hundred thousand words takes 2 MB as counts, and estimating it from them takes as long as opening its
+ARPA file. Context and suffix of an n-gram follow from the order of the n-grams, so they are not stored.
 """
 
 from __future__ import annotations

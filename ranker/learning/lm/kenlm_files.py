@@ -44,7 +44,7 @@ _LAST_BYTES = 10_000
 _REASON = re.compile(
     r"\A.*? threw \w+(?: because `.*?')?\.? |(?: in the \d-gram at byte \d+)? Byte: \d+.*", flags=re.DOTALL
 )
-# KenLM splits at these, and takes the boundaries of sentences for words that cost nothing
+# words that KenLM would split, or take for sentence boundaries, which cost nothing
 _NOT_A_WORD = re.compile(r"[\t\n\v\f\r ]|\A\Z|\A</?s>\Z")
 _SENTENCES = 20_000
 _ZERO = -99.0
@@ -53,7 +53,7 @@ _ZERO = -99.0
 
 @dataclass(frozen=True)
 class LanguageModelHeader:
-    """Header of a language model file: its order, number of words, training if known, and format."""
+    """Header of a language model file: its order, number of words, training options if known, and format."""
 
     order: int
     words: int
@@ -83,7 +83,7 @@ def read_header(path: str | Path) -> LanguageModelHeader:
         stream.seek(max(size - _LAST_BYTES, 0))
         if not stream.read().rstrip().endswith(b"\\end\\"):
             raise DataError(
-                r"is truncated, or has more text: expected \end\ at its end; copy or create it again", file=name
+                r"is truncated, or has text after its end: expected \end\ there; copy or create it again", file=name
             )
         return header
 
@@ -106,7 +106,7 @@ def _binary_header(stream: IO[bytes], size: int, name: str) -> LanguageModelHead
     again = "build it again with KenLM's build_binary"
     raw = stream.read(108 + 8 * MAX_ORDER)
     if not raw.startswith(_VERSION):
-        what = "is incomplete" if b"incomplete" in raw[:60] else "was built by another version of KenLM, expected 5"
+        what = "is incomplete" if b"incomplete" in raw[:60] else "is of another version of KenLM's format, expected 5"
         raise DataError(f"this binary language model {what}: {again} from the ARPA file", file=name)
     if len(raw) < 108 + 8 * MAX_ORDER:
         raise DataError(f"is truncated after {size} bytes: copy it again, or {again}", file=name)
@@ -278,7 +278,7 @@ def _silent() -> Iterator[None]:
     try:
         saved = os.dup(2)
     except OSError:
-        # it is closed
+        # standard error is closed
         yield
         return
     try:

@@ -9,8 +9,8 @@ a word :math:`w` after the context :math:`h`, with :math:`h'` the context withou
 
 where :math:`a` are the adjusted counts (`ranker.learning.lm.counts.NgramCounts`), :math:`D` the order's discount
 of a count, and the recursion ends in the uniform distribution over the vocabulary, ``<unk>`` and ``</s>`` included.
-Nothing is pruned. Discounts are single precision as in ``lmplz``, which decides whether one is out of range; all
-else is double precision.
+Nothing is pruned. Discounts are single precision as in ``lmplz``, because rounding can decide whether a discount is
+out of range; all else is double precision.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ DISCOUNT_FALLBACK = (0.5, 1.0, 1.5)
 """Discounts of counts 1, 2 and 3 or more for texts too small to estimate them: those of ``lmplz``."""
 
 ZERO = 1e-99
-"""A back-off weight that would be zero: ARPA files write the logarithm of zero as -99."""
+"""Back-off weight used in place of zero, because ARPA files write the logarithm of zero as -99."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class SentenceScores:
     unknown: Int64Array
     matched_length: FloatArray
     closed: bool = False
-    """The model has no probability for unknown words, which `log10_prob` leaves out."""
+    """True if the model has no probability for unknown words, which `log10_prob` then leaves out."""
 
     @property
     def log_perplexity(self) -> FloatArray:
@@ -94,7 +94,7 @@ def estimate_discounts(counts: NgramCounts) -> tuple[FloatArray, tuple[int, ...]
 
 
 def _last_ngrams(counts: NgramCounts) -> list[int]:
-    """Return, for each lower order, the n-gram that ``lmplz`` sorts last.
+    """Return, for each order below the highest, the n-gram that ``lmplz`` sorts last.
 
     ``lmplz`` sorts by the first appearance of words, last word first.
     """
