@@ -1,8 +1,8 @@
 """Loads the pipeline of a parser from an untrusted directory.
 
-Its configuration is checked by `ranker.learning.parser.origin`, and spaCy is given the checked one. In the other files,
-the tokenizer's patterns, the sizes of weights, and everything else that spaCy's compiled code trusts are
-checked here, before they are used.
+Its configuration is checked by `ranker.learning.parser.origin`, and spaCy is given what was checked. In other files,
+the tokenizer's patterns, the sizes of weights, and everything else that spaCy's compiled code trusts are checked here,
+before they are used.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SHAPES: dict[str, dict[str, tuple[str | int, ...]]] = {
     "spacy.ml._precomputable_affine": {"W": ("nF", "nO", "nP", "nI"), "b": ("nO", "nP"), "pad": (1, "nF", "nO", "nP")},
     "spacy.ml.staticvectors": {"W": ("nO", "nM")},
 }
-"""Sizes of the weights of every layer, by the module that computes it."""
+"""Dimensions of the weights of every layer, by the module that computes the layer."""
 
 
 def load_pipeline(directory: Path) -> Language:
@@ -48,14 +48,14 @@ def load_pipeline(directory: Path) -> Language:
     if odd is not None:
         raise broken(directory, f"{odd.name} is not a regular file")
     config = checked_config(directory)
-    # spaCy warns about versions and about GPU libraries that nobody here asked for
+    # spaCy warns about versions and about GPU libraries that are not used here
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             return _load(directory, config)
         except ModelError:
             raise
-        except Exception as error:  # whatever is damaged, spaCy's readers raise as it comes
+        except Exception as error:  # spaCy's readers raise errors of any type for damaged files
             raise broken(directory, error) from error
 
 
@@ -89,7 +89,7 @@ def _tokenizer_problems(directory: Path, pipeline: Language) -> Iterator[str]:
     for name in _PATTERNS:
         pattern, usual = found.get(name), getattr(getattr(pipeline.tokenizer, name, None), "__self__", None)
         if isinstance(pattern, str) and pattern != getattr(usual, "pattern", None) and not ends_soon(pattern):
-            yield f"the tokenizer's {name} is not that of the installed spaCy, and could take for ever"
+            yield f"the tokenizer's pattern {name} is not that of the installed spaCy, and could take for ever"
 
 
 def ends_soon(pattern: str) -> bool:
@@ -167,7 +167,7 @@ def _dictionaries(value: object) -> Iterator[dict[str, Any]]:
 
 
 def _named(settings: Mapping[Any, Any], name: str) -> list[Any]:
-    """Return the values of the keys that spaCy, which ignores their case, takes for `name`."""
+    """Return the values of the keys that equal `name` if case is ignored, as spaCy does."""
     return [value for key, value in settings.items() if str(key).upper() == name]
 
 
@@ -202,21 +202,21 @@ def _weight_problems(pipeline: Language, made: Mapping[str, list[dict[str, Any]]
                     size if isinstance(size, int) else layer.maybe_get_dim(size) for size in sizes
                 )
                 if values is None or values.shape != expected or values.dtype != np.float32:
-                    yield f"{name}: the layer {kind} has no {weights} of shape {expected}"
+                    yield f"{name}: the layer {kind} has no float32 weights {weights} of shape {expected}"
                 elif not np.isfinite(values).all():
-                    yield f"{name}: the weights {weights} of {kind} are not finite"
+                    yield f"{name}: the weights {weights} of {kind} contain NaN or infinity"
             if any(layer.attrs.get(key) != value for key, value in settings.items()):
-                yield f"{name}: the layer {kind} has other settings than the configuration"
+                yield f"{name}: the settings of the layer {kind} differ from the configuration"
             if kind == "spacy.pipeline.tok2vec" and layer.get_dim("nO") not in widths.values():
                 yield f"{name}: expects vectors of width {layer.get_dim('nO')}, which no component makes"
         if part.model.has_ref("upper") and part.model.attrs.get("has_upper"):
             lower, upper = (part.model.get_ref(side) for side in ("lower", "upper"))
             if upper.maybe_get_dim("nI") != lower.maybe_get_dim("nO"):
-                yield f"{name}: the last layer expects vectors of another width than the one before makes"
+                yield f"{name}: the last layer expects vectors of another width than the layer before makes"
         labels = getattr(part, "cfg", {}).get("labels")
         if name == "tagger" and not (isinstance(labels, list) and all(map(_is_text, labels))):
-            yield f"{name}: has labels that are no texts"
+            yield f"{name}: has labels that are not text"
         if isinstance(labels, list) and widths[name] not in (None, len(labels)):
-            yield f"{name}: has {len(labels)} labels, but computes {widths[name]}"
+            yield f"{name}: has {len(labels)} labels, but its network computes {widths[name]} scores"
         if getattr(part, "cfg", {}).get("beam_width", 1) not in range(1, _MOST_BEAMS + 1):
             yield f"{name}: beam_width is not a number from 1 to {_MOST_BEAMS}"

@@ -55,7 +55,7 @@ _FUNCTIONS: dict[str, set[str]] = {
     },
     "@vectors": {"spacy.Vectors.v1"},
 }
-"""Functions that pipelines of spaCy's own parts name; none runs code, reads files or has pickled weights."""
+"""Functions that pipelines of built-in components use; none runs other code, reads files or has pickled weights."""
 _CALLBACKS = ("before_creation", "after_creation", "after_pipeline_creation")
 _MOST_REFERENCES = 100
 _LONGEST_REASON = 300
@@ -105,7 +105,7 @@ def checked_config(directory: Path) -> Mapping[str, Any]:
         config = {part: dict(whole[part]) for part in ("nlp", "components")}
         language = config["nlp"]["lang"]
         values = [each for part, inner in config.items() for each in _values(inner, part)]
-    except Exception as error:  # whatever is damaged, the reader raises as it comes
+    except Exception as error:  # the reader raises errors of any type for damaged files
         raise broken(directory, error) from None
     for path, value in values:
         key = path.rpartition(".")[2]
@@ -124,7 +124,9 @@ def checked_config(directory: Path) -> Mapping[str, Any]:
                 "use a parser with built-in spaCy components only, such as an installed spaCy pipeline package"
             )
     if not (isinstance(language, str) and _LANGUAGE.match(language) and find_spec(f"spacy.lang.{language}")):
-        raise ModelError(f"{directory}: spaCy has no language {str(language)[:20]!r}: restore it or train it again")
+        raise ModelError(
+            f"{directory}: spaCy has no language {str(language)[:20]!r}: restore {_CONFIG}, or train the pipeline again"
+        )
     return config
 
 

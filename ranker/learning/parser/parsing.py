@@ -129,7 +129,7 @@ class DependencyParser:
             from joblib import Parallel, delayed
 
             with process_environment(), warnings.catch_warnings(), ExitStack() as opened:
-                # of tasks that Ctrl-C cancels
+                # joblib warns about tasks that Ctrl-C cancels
                 warnings.filterwarnings("ignore", category=UserWarning, module="joblib")
                 _start_trackers()
                 with sheltered_from_ctrl_c():
@@ -263,7 +263,7 @@ def _loaded(origin: str) -> DependencyParser:
 
 
 def _start_trackers() -> None:
-    """Start the processes that remove what workers leave, which begin by letting Ctrl-C through to later ones."""
+    """Start the processes that clean up after workers; starting them later would let Ctrl-C through to the workers."""
     if os.name == "posix":
         from multiprocessing import resource_tracker
 
