@@ -25,16 +25,16 @@ from ranker.learning.svm.signed import minimise_signed
 LOSSES = ("hinge", "squared_hinge")
 
 GRID = 10.0 ** np.arange(-2, 5)
-"""Values of C times the total weight of the pairs among which ``C="auto"`` chooses."""
+"""Values among which ``C="auto"`` chooses C times the total weight of the pairs."""
 
 AS_GOOD = 1e-4
 """Mean agreements closer than this count as equal when C is chosen."""
 
 UNMOVED = 0.0
-"""The value of C that leaves the weights at their origin; if there is one, C is chosen among this and `GRID`."""
+"""The value of C that leaves the weights at their origin; if there is an origin, ``C="auto"`` tries this value too."""
 
 MOVES_FROM = 2.0
-"""Standard errors by which the best C must exceed `UNMOVED`; with 1, few judgements sometimes do harm."""
+"""Standard errors by which the best C must agree better than `UNMOVED`; with 1, few judgements sometimes do harm."""
 
 GRID_TOLERANCE = 1e-5
 """Relative duality gap of the fits that only serve to choose C."""

@@ -21,7 +21,7 @@ class Judgements(Protocol):
     """Human judgements of rows, as grades or pairs with a preference, in units that cross-validation can hold out."""
 
     everything: Int64Array
-    """All units."""
+    """Indices of all units."""
 
     def units(self) -> tuple[Int64Array, Int64Array]:
         """Return the indices of the units that are part of a pair, and the block of each unit.

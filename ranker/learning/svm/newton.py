@@ -21,14 +21,14 @@ The errors of weights are about the square root of the gap. The last fit must fi
 that whatever ties at the minimum ties: the squared hinge takes Newton steps until they no longer help, the hinge is
 solved on its margin (`ranker.learning.svm.polish`), and both are rounded.
 
-The squared hinge is piecewise quadratic: Newton steps with an exact line search reach its minimum in a few.
+The squared hinge is piecewise quadratic: Newton steps with an exact line search reach its minimum in a few steps.
 The hinge is smoothed to a parabola of some width around its kink and the width is taken down. For one set of pairs
 in the zone the minimiser is, up to the square of the width, a straight line in the width. So at the minimum for one
 width, a Newton step that keeps the zone and all but removes its width predicts the minimum for none, and the
 predicted point meets a dual value whose error, too, is of the order of the width squared: the widths never get so
 small that their alphas drown in rounding errors.
 
-The Hessian is formed: d columns cost d^2 numbers and d^3 operations a step, nothing for hundreds of columns and too
+The Hessian is formed: d columns cost d^2 numbers and d^3 operations per step, little for hundreds of columns and too
 much for many thousands.
 """
 
@@ -59,16 +59,16 @@ FLAT = 0.1
 """A line search ends when the slope is this fraction of the slope it began with."""
 
 MAX_REFINEMENTS, SETTLED = 5, 1e-15
-"""Newton steps at most that refine a minimiser of the squared hinge, and the relative step that ends them."""
+"""Maximum number of Newton steps that refine a minimiser of the squared hinge, and the relative step that ends them."""
 
 NOISE = 1e-12
-"""Relative rounding error of an objective at most."""
+"""Upper bound of the relative rounding error of an objective."""
 
 RETRIES, RETRY = 3, 1e-2
-"""Times that a hinge which cannot be solved on its margin is minimised further, and to which fraction of the gap."""
+"""Number of times that a hinge not solved on its margin is minimised further, and the factor on the gap each time."""
 
 MAX_TRIALS = 40
-"""Points that a line search tries at most; it needs 2 to 6."""
+"""Maximum number of points that a line search tries; it needs 2 to 6."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Solution:
     gap: float
     """Upper bound of the difference between `objective` and the minimum."""
     n_iter: int
-    """Newton systems solved."""
+    """Number of Newton systems solved."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from ranker.arrays import BoolArray, FloatArray, Int64Array, offsets_of, pairs_i
 from ranker.errors import DataError
 
 MOST_PAIRS = 200_000_000
-"""Pairs of graded rows at most: a list of more takes over 10 GB."""
+"""Maximum number of pairs of graded rows; a list of more pairs takes over 10 GB."""
 
 
 class Totals(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 LEAST_C, MOST_C = 1e-30, 1e30
-"""Values beyond these are no penalties but mistakes, and overflow."""
+"""Least and largest C; values beyond them are mistakes, and overflow."""
 EXPECTED = f"expected a number from {LEAST_C:g} to {MOST_C:g}, or 'auto'"
 
 

@@ -36,9 +36,9 @@ LISTED, DISTINCT = 200_000, 2_000
 
 ROUNDS = 4
 _PARTS = 3
-"""Parts that the terms of a sum are split into."""
+"""Number of parts into which the terms of a sum are split."""
 _LARGEST = 2.0**960
-"""Terms from which on a sum could overflow where they are split."""
+"""Size of terms from which a sum could overflow when they are split."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Polished:
 
 
 def polish(rows: FloatArray, pairs: PairSet, C: float, coef: FloatArray, origin: FloatArray) -> Polished | None:
-    """Solve the hinge's optimality conditions near the approximate minimiser `coef`."""
+    """Solve the hinge's optimality conditions near its approximate minimiser `coef`; None if no solution is found."""
     for width in WIDTHS:
         polished = _polish(rows, pairs, C, coef, origin, width)
         if polished is not None:
@@ -103,7 +103,7 @@ def _distinct(differences: FloatArray, weights: FloatArray) -> tuple[FloatArray,
         return differences, weights
     order = np.lexsort(differences.T[::-1])
     differences, weights = differences[order], weights[order]
-    # what was whole before it was standardised differs by rounding alone
+    # rounding alone may separate equal differences of standardised whole numbers
     scale = np.abs(differences).max(axis=0)
     keys = np.round(differences / np.where(scale > 0.0, scale, 1.0) * 2.0**arrays.BITS)
     _, first, code = np.unique(keys, axis=0, return_index=True, return_inverse=True)

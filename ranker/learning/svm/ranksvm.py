@@ -52,9 +52,9 @@ class RankSVM(BaseEstimator):
     Newton steps until they no longer help, and for the hinge the optimality conditions are solved on the pairs whose
     margin is 1 (`ranker.learning.svm.polish`). The weights are then rounded to multiples of the power of 2 that is
     2^-40 of the largest weight, so that equal data give equal weights in any order of the rows, as far as rounding can
-    hide what is left; and scores that tie by the minimum differ by
-    about 1e-12 at most, which ties (`ranker.ranks.merge_ties`). Where more than 200,000 pairs, or 2,000 distinct
-    differences, have a margin of 1, or rounding would exceed `tol`, the weights are left as `tol` certifies them.
+    hide what is left; and scores that tie by the minimum differ by about 1e-12 at most, which counts as a tie
+    (`ranker.ranks.merge_ties`). Where more than 200,000 pairs, or 2,000 distinct differences, have a margin of 1, or
+    rounding would exceed `tol`, the weights are left as `tol` certifies them.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class RankSVM(BaseEstimator):
         if fitted.cv_results:
             self.cv_results_ = fitted.cv_results
         elif hasattr(self, "cv_results_"):
-            # of a fit before, in which C was chosen
+            # results of an earlier fit, in which C was chosen
             del self.cv_results_
         return self
 
