@@ -203,7 +203,7 @@ def _judged_before(
 
 
 def new_form(connection: sqlite3.Connection, assignment: int | None) -> int:
-    """Return the number of a new form to change an assignment, larger by 1 than that of the form of its last change.
+    """Return the number of a new form to change an assignment: 1 more than the number of the form that changed it last.
 
     A form is accepted only if nothing was changed since it was shown. So it is accepted once, and a page that was left
     open, or arrives late, replaces neither a later answer nor an undo.

@@ -92,7 +92,7 @@ def connect(path: str | Path) -> sqlite3.Connection:
         what = f"{what} to export its judgements" if application == _APPLICATION else _NO_CAMPAIGN
     except (sqlite3.Error, OSError, ValueError) as error:
         other = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB
-        what = _NO_CAMPAIGN if other else f"is not a campaign file, or is damaged ({error})"
+        what = _NO_CAMPAIGN if other else f"is not a campaign file, or is damaged ({error}): restore it from a copy"
     if connection is not None:
         connection.close()
     raise DataError(what, file=name)
@@ -106,10 +106,10 @@ def files_of(path: str | Path) -> list[tuple[int, int]]:
 
 @contextmanager
 def opened(path: str | Path) -> Iterator[tuple[sqlite3.Connection, CampaignSettings]]:
-    """Open a campaign file and read its settings; damage found here or within the block raises a `DataError`."""
+    """Open a campaign file and read its settings; damage found on opening or in the block raises a `DataError`."""
     with closing(connect(path)) as connection:
         try:
-            # what a server writes meanwhile is not looked at
+            # one transaction: what a server writes meanwhile is not checked
             connection.execute("BEGIN")
             check_schema(connection)
             settings = settings_of(connection)
@@ -154,7 +154,7 @@ def create(settings: CampaignSettings) -> sqlite3.Connection:
 
 
 def insert(connection: sqlite3.Connection, table: str, **values: object) -> int:
-    """Insert a row and return its id."""
+    """Insert a row into a table, and return the id of the row."""
     places = ", ".join("?" * len(values))
     cursor = connection.execute(f"INSERT INTO {table} ({', '.join(values)}) VALUES ({places})", (*values.values(),))
     assert cursor.lastrowid is not None
@@ -163,7 +163,7 @@ def insert(connection: sqlite3.Connection, table: str, **values: object) -> int:
 
 def save(connection: sqlite3.Connection, path: str | Path) -> None:
     """Write a campaign from memory to a file, atomically."""
-    # tokens are stored as hashes only, but texts and judgements are nobody else's business either
+    # readable by the owner only: tokens are stored as hashes, but texts and judgements are private too
     with replacing(path, mode=0o600) as stream:
         stream.write(connection.serialize())
 
@@ -190,12 +190,12 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def count_judgements(connection: sqlite3.Connection) -> int:
-    """Number of assignments that have an answer."""
+    """Return the number of assignments that have an answer."""
     return int(connection.execute("SELECT count(*) FROM assignment WHERE answer IS NOT NULL").fetchone()[0])
 
 
 def count_counted(connection: sqlite3.Connection) -> int:
-    """Number of answers that are exported: all but the answers to checks and repeated items."""
+    """Return the number of answers that are exported: all but the answers to checks and repeated items."""
     query = (
         "SELECT count(*) FROM assignment JOIN item ON item.id = item "
         "WHERE answer IS NOT NULL AND repeat = 0 AND role = 'plain'"

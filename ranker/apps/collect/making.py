@@ -59,7 +59,7 @@ def make_campaign(
 ) -> CreatedCampaign:
     """Create a campaign file from a data set's sources and outputs, without its judgements, and from `gold` items.
 
-    `prefill` has the marks of both data sets that judges start from, by candidate; known errors are of other raters.
+    `prefill` has the marks from which judges start, by candidate of either data set; known errors are of other raters.
     """
     kind = settings.task
     _check(dataset, settings, kind)
@@ -194,7 +194,7 @@ def _groups(outputs: list[list[int]], kind: TaskKind, generator: random.Random) 
 
 
 def _gold_answers(gold: Dataset, kind: TaskKind, settings: CampaignSettings) -> Mapping[int, object]:
-    """Return the known answers by candidate: a value or, for tasks with marked errors, a list of score and marks."""
+    """Return control items' known answers by candidate: a value or, if errors are marked, a list of score and marks."""
     from ranker.corpora.judgements import ratings_of
 
     if kind.compares:

@@ -43,7 +43,7 @@ _PLACED = 4, 5
 _MOST_CATEGORIES, _LONGEST_CATEGORY = 200, 100
 _FORM = re.compile(rf"\[(?:\[[0-9]{{1,6}}(?:,[0-9]{{1,6}}){{1,4}}\](?:,(?=\[)|(?=\]))){{0,{MOST_MARKS}}}\]")
 _CLOSE = 15
-"""Largest distance from a known score that counts as correct."""
+"""Largest distance of an answer's score from the known score that counts as correct."""
 
 
 def categories_in(given: str | None, kind: TaskKind) -> tuple[str, ...]:
@@ -135,9 +135,9 @@ def errors_of(marks: Sequence[Any], rater: str, settings: CampaignSettings) -> l
 def marks_by_candidate(errors: pd.DataFrame, settings: CampaignSettings) -> dict[int, list[list[Any]]]:
     """Convert errors to marks, without duplicates, for every candidate that somebody checked for errors.
 
-    An error of an empty span, or of a source that is not shown, has no position. Severities that the campaign does not
-    have are the highest, but for neutral errors, which are left out. A category that the campaign does not have is one
-    after the last, which judges replace.
+    An error of an empty span, or of a source that is not shown, gets no position. A severity that the campaign does not
+    have becomes the highest, except that neutral errors are left out. A category that it does not have becomes the
+    number after the last, which judges replace.
     """
     kind, categories = settings.task, settings.category_names
     known = {plain_category(name): number for number, name in enumerate(categories)}

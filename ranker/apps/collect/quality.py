@@ -26,9 +26,9 @@ FEWEST = 5
 """Minimum number of observations for a proportion to be meaningful."""
 _FEWEST_UNITS = 20
 _TOLERANCE = {"fluency": 1, "adequacy": 1, "score": 15}
-"""Largest distance from a known value that counts as correct."""
+"""Largest distance of an answer from the known value that counts as correct, by kind of task."""
 _SELF = {"fluency": 0, "adequacy": 0, "score": 10, "esa": 10, "mqm": 4}
-"""Largest distance between two answers of a judge to the same item that counts as agreement."""
+"""Largest distance between a judge's two answers to an item that counts as agreement, by kind of task."""
 _ONE_ANSWER = 0.95
 
 
@@ -43,7 +43,7 @@ class Thresholds:
 
 
 FLAGGED = Thresholds(checks=0.7, self_agreement=0.5, kappa=0.1, fast=0.3)
-"""Thresholds for warning the owner of a judge."""
+"""Thresholds for warnings to the campaign's owner about judges."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class JudgeQuality:
         if self.kappa is not None and least is not None and self.units >= _FEWEST_UNITS and self.kappa < least:
             failures.append(f"kappa {self.kappa:.2f} with the other judges, expected at least {least:.2f}")
         if self.fast is not None and most is not None and self.judged >= FEWEST and self.fast > most:
-            failures.append(f"{100 * self.fast:.0f}% judged too fast, expected at most {100 * most:.0f}%")
+            failures.append(f"{100 * self.fast:.0f}% of the items judged too fast, expected at most {100 * most:.0f}%")
         return tuple(failures)
 
 
@@ -137,7 +137,7 @@ def _quality(
         same,
     )
     flags = quality.failures(FLAGGED)
-    # of a ranking, all ranks equal; a page in random order makes any other equal answer meaningless
+    # of rankings, only equal ranks are suspicious: outputs are shuffled, so that other identical answers mean nothing
     meaningless = not kind.compares or any(
         len(set(json.loads(answer))) == 1 for answer in set(answers) if answers.count(answer) == same * len(answers)
     )
@@ -150,7 +150,7 @@ def _check(kind: TaskKind, row: sqlite3.Row, first: dict[int, list[Any]], settin
     """Return the correctness of an answer to a check, from 0 to 1; None if it can no longer be determined."""
     answer = json.loads(row["answer"])
     if row["role"] == DEGRADED and kind.compares:
-        # the copy, which is the last, is of the first
+        # the last output is a degraded copy of the first
         return float(answer[-1] > answer[0])
     if row["role"] == DEGRADED:
         original = first.get(row["below"])
@@ -195,7 +195,7 @@ def _kappas(pairs: Sequence[JudgePair], kind: TaskKind) -> dict[str, tuple[int, 
 def agreement_of(dataset: Dataset, kind: TaskKind, *, resamples: int = 200) -> JudgesAgreement | None:
     """Return the agreement between judges over all language pairs; None if no two judges judged the same items."""
     if kind.unit:
-        # ten steps at most: a penalty of 10 is as bad as it gets
+        # at most ten units: a penalty above 10 counts as 10
         values = (dataset.ratings["value"] / kind.unit).round().clip(upper=10) * kind.unit
         dataset = dataclasses.replace(dataset, ratings=dataset.ratings.assign(value=values))
     try:

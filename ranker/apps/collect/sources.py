@@ -3,7 +3,7 @@
 A metric's scores of a source's outputs are centred on their mean; a system's mean centred score over all sources shows
 its place among the systems. The value of a source is the sum, over its outputs, of the centred score times the system's
 mean. It is large if the outputs differ much, in the same direction as the systems (Zouhar, Cui and Sachan 2025 look for
-such sources by other formulas). ``bench/source_selection.py`` compares it with others and with chance.
+such sources by other formulas). ``bench/source_selection.py`` compares this choice with others and with chance.
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ MARKED = (
     "(SELECT iif(show IN ('source', 'both'), source.text, '') FROM source, settings WHERE source.id = item.source) "
     "AS origin"
 )
-"""Columns of an item: the translation and its source, if it is shown, in which errors are marked."""
+"""SQL columns of the texts of an item in which errors are marked: the translation, and its source if it is shown."""
 _SIZE = "json_array_length(outputs) + (copy IS NOT NULL)"
 _SIZE_OF_ITEM = f"(SELECT {_SIZE} FROM item WHERE item.id = item) AS size"
 _WRONG_ANSWER = (
@@ -127,7 +127,7 @@ _WRONG_ANSWER = (
 )
 _WRONG = {
     "there is no item": "SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM item)",
-    "there are several settings": "SELECT 0 WHERE (SELECT count(*) FROM settings) > 1",
+    "there are several rows of settings": "SELECT 0 WHERE (SELECT count(*) FROM settings) > 1",
     "its seed is negative": "SELECT 0 FROM settings WHERE seed < 0",
     "item {} has an output that is not of its source": "SELECT item.id FROM item, json_each(outputs) AS output, "
     "json_each(output.value) AS member LEFT JOIN candidate ON candidate.id = member.value AND "
@@ -135,16 +135,16 @@ _WRONG = {
     "HAVING count(candidate.id) < count(*) OR count(DISTINCT member.value) < count(*)",
     "item {} has an empty output": "SELECT item.id FROM item, json_each(outputs) AS output "
     "WHERE output.type != 'array' OR json_array_length(output.value) = 0",
-    "item {} has another number of outputs than its kind": f"SELECT id FROM item WHERE {_SIZE} "
+    "item {} has another number of outputs than its kind of task": f"SELECT id FROM item WHERE {_SIZE} "
     "NOT BETWEEN iif(:compares, 2, 1) AND :outputs",
-    "item {} has other known values than a score and marks": "SELECT id FROM item WHERE known IS NOT NULL "
+    "item {} has known values other than a score and marks": "SELECT id FROM item WHERE known IS NOT NULL "
     "AND :marked AND (json_type(known) != 'array' OR json_array_length(known) != 2 OR json_type(known, '$[0]') NOT IN "
     "('integer', 'real', 'null') OR json_type(known, '$[1]') NOT IN ('array', 'null') "
     "OR known GLOB '*null*null*')",
-    "item {} has other known values than outputs": "SELECT id FROM item WHERE known IS NOT NULL AND "
+    "item {} does not have a known value for each output": "SELECT id FROM item WHERE known IS NOT NULL AND "
     f"NOT :marked AND ({_SIZE} != json_array_length(known) OR json_type(known) != 'array' OR EXISTS "
     "(SELECT 1 FROM json_each(known) WHERE type NOT IN ('integer', 'real')))",
-    "assignment {} shows other outputs than its item": f"SELECT id FROM (SELECT *, {_SIZE_OF_ITEM} "
+    "assignment {} shows other outputs than its item has": f"SELECT id FROM (SELECT *, {_SIZE_OF_ITEM} "
     "FROM assignment) WHERE json_array_length(shown) != size OR size != "
     "(SELECT count(DISTINCT value) FROM json_each(shown) WHERE value < size)",
     "assignment {} has an answer that does not fit its item": f"SELECT id FROM (SELECT *, {_SIZE_OF_ITEM} "
@@ -153,7 +153,7 @@ _WRONG = {
     f"{_SIZE_OF_ITEM} FROM judgement JOIN assignment ON assignment.id = assignment) "
     f"WHERE answer IS NOT NULL AND ({_WRONG_ANSWER})",
 }
-"""Queries for rows that contradict the rows that they refer to."""
+"""SQL queries for rows that contradict the rows that they refer to, by the message about such a row."""
 
 
 def check_schema(connection: sqlite3.Connection) -> None:
@@ -163,7 +163,7 @@ def check_schema(connection: sqlite3.Connection) -> None:
         query = "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite^_%' ESCAPE '^'"
         expected, actual = ({tuple(row) for row in each.execute(query)} for each in (empty, connection))
     if actual != expected:
-        raise sqlite3.DatabaseError("expected the tables of a campaign, found others")
+        raise sqlite3.DatabaseError("expected the tables of a campaign, found other tables")
     for (problem,) in connection.execute("PRAGMA integrity_check(1)"):
         if problem != "ok":
             raise sqlite3.DatabaseError(problem)
@@ -199,7 +199,7 @@ def _check_marks(connection: sqlite3.Connection, settings: CampaignSettings) -> 
             "judgement.id",
             count,
         ),
-        # the category after the last is any other
+        # the number after the last category stands for any other category
         ("item", "json_extract(known, '$[1]')", "item", "id", count + 1),
         ("item", "prefill", "item", "id", count + 1),
     ):

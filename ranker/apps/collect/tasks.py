@@ -75,7 +75,7 @@ SEVERITIES = {
 
 
 def mqm_help(severities: Sequence[str]) -> str:
-    """Instructions to judges for marking MQM errors of the given severities."""
+    """Return the instructions to judges for marking MQM errors of the given severities."""
     of_each = (f"{name.capitalize()}: {SEVERITIES[name]}." for name in reversed(severities))
     return " ".join(["Mark each error as closely as possible.", *of_each])
 
@@ -200,7 +200,7 @@ def answer_of(kind: TaskKind, fields: Mapping[str, str], shown: Sequence[int]) -
 
 
 def direction(language: str | None) -> str:
-    """Return the value of HTML's ``dir`` for text in a language; ``auto`` for a language that does not tell."""
+    """Return the value of HTML's ``dir`` for text in a language; ``auto`` for a language without a single direction."""
     code = (language or "").lower()
     if code in _RIGHT_TO_LEFT:
         return "rtl"

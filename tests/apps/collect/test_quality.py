@@ -106,7 +106,7 @@ def test_a_careless_judge_is_found_and_left_out_and_careful_ones_are_not(campaig
     messages = json.loads(command("collect", "export", str(path), *words).out)
     assert [item["judge"] for item in messages["left_out"]] == ["judge3"]
     assert "kappa" in messages["left_out"][0]["reason"]
-    assert "100% judged too fast, expected at most 50%" in messages["left_out"][0]["reason"]
+    assert "100% of the items judged too fast, expected at most 50%" in messages["left_out"][0]["reason"]
     files = "".join((tmp_path / name).read_text() for name in ("x.jsonl", "x.pairs.tsv") if (tmp_path / name).exists())
     assert "judge1" in files
     assert "judge3" not in files

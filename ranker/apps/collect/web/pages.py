@@ -59,7 +59,7 @@ class TaskPage:
 
     `marks` are those on the page when it opens; `listed` has a control item's known errors and the judge's own, with
     the marked words; `categories` have numbers and are grouped by their first level; `changed` is the assignment's last
-    judgement; and `earlier` are the segments that precede this one in its document.
+    judgement, 0 for none; and `earlier` are the segments that precede this one in its document.
     """
 
     assignment: int
@@ -265,7 +265,7 @@ def missing() -> MissingError:
 
 
 def render(name: str, **values: Any) -> str:
-    """Render a template with `values`."""
+    """Render the template called `name` with `values`."""
     return environment().get_template(name).render(**values)
 
 

@@ -163,7 +163,7 @@ class Site:
         )
 
     def _outdated(self, person: access.Person, assignment: int, undoing: bool) -> Response:
-        """Tell a judge that a form was not accepted, and show the current answer."""
+        """Tell a judge that a form was not accepted because it is outdated, and link to the item."""
         last = assigning.last_change(self.connection, assignment)
         values = {"title": self.settings.title, "code": person.code, "assignment": assignment, "undoing": undoing}
         answered = last is not None and last["answer"] is not None
@@ -278,7 +278,7 @@ class Site:
             link = access.give_link(self.connection, code, days)
         return await self._dashboard(token, (code, f"{self.settings.address}/enter/{link}"))
 
-    # what they share
+    # used by the pages of both
 
     def _cookie(self, role: str) -> str:
         return f"ranker-{self.settings.id}-{role}"
@@ -454,7 +454,7 @@ def _report(error: Exception) -> None:
 
 
 def serve(path: str | Path, host: str, port: int, hosts: Collection[str], ready: Callable[[list[str]], None]) -> None:
-    """Serve a campaign until interrupted; requests to hosts other than `hosts` and this server are refused.
+    """Serve a campaign until interrupted; requests are refused if they name hosts other than `hosts` and this server.
 
     `ready` is called when it begins, with the addresses at which it answers; personal links lead to the first.
     """

@@ -66,7 +66,7 @@
 
   function score(key, target) {
     if (/^[0-9]$/.test(key)) {
-      // the figure itself is typed into the field that has the focus now
+      // the browser then types the digit into the field, which has the focus now
       if (target !== number) { number.focus(); number.select(); }
       return false;
     }
@@ -86,7 +86,7 @@
     const control = target.closest("button, a, summary");
     let used = false;
     if (key === "Enter" && task && !control && !event.repeat) {
-      // of a page without marks, no answer is given by accident
+      // for mqm, Enter outside the form only goes to the button, so that no page is saved by accident
       if (kind !== "mqm" || task.contains(target)) task.requestSubmit();
       else document.querySelector("button[form=task]").focus();
       used = true;
@@ -100,13 +100,13 @@
     if (used) event.preventDefault();
   });
 
-  // a second click while the first is on its way
+  // refuse a second click while the first request is on its way
   let sent = false;
   document.addEventListener("submit", event => {
     if (sent) event.preventDefault();
     sent = true;
   });
-  // a page from the browser's memory has a form that was sent, or is older than what was sent since
+  // reload a page from the browser's memory: its form was sent already, or others were sent since
   window.addEventListener("pageshow", event => { sent = false; if (event.persisted) location.reload(); });
 
   if (kind === "ranking") {

@@ -9,7 +9,7 @@
   const score = document.getElementById("number");
   const severities = [...task.querySelectorAll("button[data-severity]")];
   const names = severities.map(button => button.lastChild.textContent.trim().toLowerCase());
-  // the key is of this judge and campaign
+  // the name of the stored marks; the key in it belongs to this judge and campaign
   const draft = ["marks", task.elements.key.value, task.elements.assignment.value].join(" ");
   const boxes = [...task.querySelectorAll("[data-side]")].map(element => ({
     element, side: Number(element.dataset.side), text: element.textContent, edges: edgesOf(element.textContent, element.lang),
@@ -17,7 +17,7 @@
   let marks = [];
   let selected = null;
 
-  // what is seen as one character is marked as a whole
+  // the places between characters as a reader sees them, since only whole characters are marked
   function edgesOf(text, language) {
     const segmenter = Intl.Segmenter && new Intl.Segmenter(language || undefined);
     const edges = [0];
@@ -44,7 +44,7 @@
     return [node, node.length];
   }
 
-  // the box of the selection, or null, and its ends there
+  // the box that contains the selection and the selection's ends in it, or null
   function selection() {
     const now = getSelection();
     const within = node => boxes.find(one => one.element.contains(node));
@@ -103,7 +103,7 @@
     keep();
   }
 
-  // the focus to the text of a mark
+  // move the focus to the text of a mark
   function back(mark) {
     const box = mark.box || boxOf(0) || boxes[0];
     (box ? box.element : document.getElementById("missing")).focus({ preventScroll: true });
@@ -134,7 +134,7 @@
       kind.value = category ?? "";
       kind.setAttribute("aria-label", "Category of " + quoted(mark));
       kind.addEventListener("change", () => { mark.category = kind.value === "" ? null : Number(kind.value); keep(); say(""); });
-      // of a category that the list does not have
+      // a mark of a category that the list does not have gets none
       if (kind.selectedIndex < 1) { kind.value = ""; mark.category = null; }
     } else mark.category = 0;
     const button = mark.row.querySelector("button");
@@ -154,7 +154,7 @@
     if (kind && mark.category === null) kind.focus();
   }
 
-  // while the focus is elsewhere, what was selected last is selected
+  // note the selection; while the focus is elsewhere, the last one is kept
   function look() {
     const now = selection();
     if (!now) return;
@@ -165,7 +165,7 @@
   }
 
   function markAs(severity) {
-    // browsers may tell only later
+    // browsers may report a change of the selection only later
     look();
     const same = one => ["box", "start", "end"].every(name => one[name] === selected[name]);
     let mark = selected ? marks.find(same) : atCaret();
@@ -175,14 +175,14 @@
       mark.severity = severity;
       mark.row.querySelector(".severity").value = severity;
     } else mark = add(severity, selected.box.side ? omission() : null, selected.box, selected.start, selected.end);
-    // the caret after it shows the mark, and lets its severity be changed
+    // a caret after the mark shows it, and lets its severity be changed
     select(mark.box, [mark.end, mark.end]);
     selected = null;
     asked(mark, `Marked as ${names[severity]}: ${quoted(mark)}.`);
     if (added && mark.box.side) mark.row.querySelector(".category")?.focus();
   }
 
-  // the usual category of what is missing, and of marks in the source
+  // the usual category of missing content, and of marks in the source
   function omission() {
     const kinds = [...document.getElementById("row").content.querySelectorAll(".category option")];
     const found = kinds.find(one => one.textContent.toLowerCase().endsWith("omission"));
@@ -202,7 +202,7 @@
 
   severities.forEach((button, severity) => button.addEventListener("click", () => markAs(severity)));
   document.getElementById("missing").addEventListener("click", missing);
-  // the selection stays while a button is pressed
+  // keep the selection while a button is pressed
   task.querySelectorAll("[data-severity], #missing").forEach(button => button.addEventListener("mousedown", event => event.preventDefault()));
 
   for (const { element } of boxes) {
@@ -211,7 +211,7 @@
       "aria-labelledby": element.closest("section").getAttribute("aria-labelledby"), "aria-describedby": "how", inputmode: "none", spellcheck: "false", autocorrect: "off", autocapitalize: "off", translate: "no",
     };
     for (const [name, value] of Object.entries(set)) element.setAttribute(name, value);
-    // it is edited so far as to have a caret
+    // editable only to have a caret: changes are prevented or undone
     for (const name of ["beforeinput", "dragstart", "drop"]) element.addEventListener(name, event => event.preventDefault());
     for (const name of ["input", "compositionend"]) element.addEventListener(name, draw);
     element.addEventListener("keydown", event => {
