@@ -40,7 +40,7 @@ class WordAligner:
         return align_dataset(self.model, dataset)
 
     def row(self, language_pair: str) -> dict[str, Any]:
-        """Return the aligner's row for the table that `table` makes."""
+        """Return the row about this aligner for the table of word aligners."""
         return {
             "language pair": language_pair,
             "learnt from": self.learnt_from,
@@ -70,7 +70,7 @@ class Aligners:
         return cls(found)
 
     def check(self, datasets: Sequence[Dataset]) -> None:
-        """Read all files, and refuse language pairs that are in none of the data sets."""
+        """Read all aligner files, and refuse aligners for language pairs that are in none of the data sets."""
         known = language_pairs_of(datasets)
         for pair in self.files:
             if pair and pair not in known:
@@ -81,7 +81,7 @@ class Aligners:
             self._aligners[pair] = _loaded(path)
 
     def aligner(self, dataset: Dataset, language_pair: str) -> WordAligner:
-        """Return the aligner for `dataset`, which must have only this language pair; call `check` first."""
+        """Return the aligner for `dataset`, which must have only `language_pair`; call `check` first."""
         key = language_pair if language_pair in self.files else ""
         if key in self._aligners:
             return self._aligners[key]

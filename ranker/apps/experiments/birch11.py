@@ -114,7 +114,7 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: Settings) -> Plan:
 
 
 def prepare(dataset: Dataset, settings: Settings) -> list[ScoredPair]:
-    """Align the words of every language pair, and compute the components of the scores."""
+    """Return each language pair, with aligned words, the components of LRscore, and the scores of the baselines."""
     people = Judged.of(dataset)
     outputs, kind = people.dataset, people.kind
     filled = (outputs.sources["text"].str.strip() != "").to_numpy(bool)

@@ -20,7 +20,7 @@ from ranker.extractors.registry import make_metric
 
 
 def metrics(theta: Mapping[str, float], language_pairs: Sequence[str]) -> dict[str, Metric]:
-    """Return the table's metrics by name; the first three also serve as tuning objectives."""
+    """Return the metrics of table 5 by name; the first three also serve as tuning objectives."""
     lrscore = "lrscore[distance={},theta={!r},lexical=bleu[smoothing=add-one,tokenizer=13a]]"
     return {
         "BLEU": make_metric(BLEU),
@@ -37,7 +37,7 @@ def task(dataset: Dataset, theta: Callable[[], Mapping[str, float]], settings: S
 
 
 def tables(dataset: Dataset, theta: Mapping[str, float], settings: Settings) -> Iterator[Table]:
-    """Tune to BLEU, LR-HB4 and LR-KB4 on half of the documents, and score the choices on both halves."""
+    """Yield the tables of choices tuned to BLEU, LR-HB4 and LR-KB4 on half of the documents, scored on both halves."""
     pairs = language_pairs(dataset, settings, align=True)
     rows_of_aligners = [pair.aligner.row(pair.name) for pair in pairs if pair.aligner is not None]
     yield aligner_table(f"tuned choices of {dataset.name}", rows_of_aligners)

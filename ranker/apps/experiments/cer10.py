@@ -48,7 +48,7 @@ METRICS: dict[str, tuple[str, str]] = {
     "NIST": ("nist", NGRAMS),
     "TER": (TER, EDITS),
     "TERp": ("terp", EDITS),
-    # of its own kind: deletions cost over five times what insertions do, so that it favours long outputs as METEOR does
+    # of its own group: deletions cost over five times what insertions do, so it favours long outputs as METEOR does
     "TERpA": ("terp[costs=terpa]", "TERpA"),
     "WER": ("wer", EDITS),
     **{name: (f"meteor[parameters={name}]", METEOR) for name in ("METR", "METR-r", "METR:0.5", "METR-r:0.5")},
@@ -59,7 +59,7 @@ METRICS: dict[str, tuple[str, str]] = {
     "BLEU:4-2TERp": (f"combine[{BLEU.format(order=4)} - 2*terp]", BLENDS),
     "BLEU:4+2METR": (f"combine[{BLEU.format(order=4)} + 2*meteor[parameters=METR]]", BLENDS),
 }
-"""Notation and family of every metric by its name in the tables; combinations are tuned to, not scored by."""
+"""Notation and group of every metric by its name in the tables; combinations serve for tuning, not for scoring."""
 SIGNIFICANT = 0.05
 
 
@@ -241,8 +241,8 @@ def _ranks(
         rows.append({**row, **best})
     cases = len(rows) * len(outcomes)
     note = (
-        f"Places among {len(names)}, means over language pairs. Tuned to a metric of its own family a metric is best "
-        f"in {own['tuning']} of {cases} cases on the tuning side and {own['test']} on the test side."
+        f"Places among {len(names)}, means over language pairs. The best metric to tune to is of the scoring metric's "
+        f"own family in {own['tuning']} of {cases} cases on the tuning side and {own['test']} on the test side."
     )
     return Table("what serves a metric best", tuple(rows), note)
 

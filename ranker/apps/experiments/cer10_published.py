@@ -29,7 +29,7 @@ def tables(metrics: Mapping[str, Metric | Scorer]) -> list[Table]:
         if not columns or not chosen:
             continue
         scored = {column: metrics[column] for column in columns}
-        # printed in per cent, but for NIST
+        # all printed values but those of NIST are per cent
         values = frame[columns].to_numpy() / [1.0 if column == "NIST" else 100.0 for column in columns]
         note = "Cer, Manning and Jurafsky (2010)"
         if name == "deviations":
@@ -41,7 +41,7 @@ def tables(metrics: Mapping[str, Metric | Scorer]) -> list[Table]:
             rows = matrix(list(frame.index), scored, values)
             averages = map(Marked, np.mean(values, axis=0))
             rows.append({"tuned to": "average", **dict(zip(scored, averages, strict=True))})
-            note += ", with four references; averages and marks are those of all that they tuned to"
+            note += ", with four references; averages and marks are over all metrics that they tuned to"
         chosen_rows = [row for row in rows if row["tuned to"] in (*chosen, "average")]
         listed.append(Table(title, tuple(chosen_rows), f"{note}."))
     return listed

@@ -19,14 +19,14 @@ from ranker.extractors.base import Metric
 from ranker.ranking.scorers import Scorer
 
 PREFERENCES_NOTE = (
-    "first run: sources for which the choices differ, of these the ones for which people preferred one, the share that "
-    "preferred the first, and an exact two-sided sign test."
+    "first run: sources for which the choices differ, sources among these for which people preferred one choice, the "
+    "share for which they preferred the first, and an exact two-sided sign test."
 )
 
 
 def matrix(trained: Sequence[str], scored: Mapping[str, Metric | Scorer], values: FloatArray) -> list[dict[str, Any]]:
     """Make a row of scores for each tuning metric, each score marked as better or worse than its column's average."""
-    # what is equal to the average but for rounding is neither better nor worse
+    # scores equal to the average but for rounding are neither better nor worse
     z = standardised(scored, values).round(9)
     rows: list[dict[str, Any]] = []
     for row, name in enumerate(trained):

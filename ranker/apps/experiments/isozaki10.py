@@ -212,7 +212,7 @@ def _scored(dataset: Dataset, target: str) -> list[CandidateScores]:
 
 
 def _mean(parts: Sequence[PairCorrelations]) -> PairCorrelations:
-    """Return the mean correlations over `parts`; a mean is NaN if the correlation is NaN in any part."""
+    """Return the mean correlations over language pairs or data sets; a mean is NaN if a correlation is NaN in any."""
     return PairCorrelations(
         parts[0].data,
         "",
@@ -239,7 +239,7 @@ def _of_all(correlated: Sequence[Callable[[], list[PairCorrelations]]]) -> list[
 
 
 def _tables(mean: PairCorrelations, parts: Sequence[PairCorrelations], heads: Sequence[str]) -> list[Table]:
-    """Make a table per correlation coefficient, with the mean, the correlations of each part, and published figures."""
+    """Make a table per correlation coefficient: means, language pairs or data sets (`parts`), and published figures."""
     over = "data sets" if len({part.data for part in parts}) > 1 else "language pairs"
     where = "all data sets" if over == "data sets" else mean.data
     baseline = list(METRICS).index(BASELINE)

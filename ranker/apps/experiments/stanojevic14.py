@@ -38,7 +38,7 @@ GAMMAS = tuple(round(0.1 * step, 1) for step in range(10))
 ALPHA, BETA, GAMMA = 0.5, 0.6, 0.0
 """Parameters of the metrics in tables that do not vary them."""
 LEXICAL = "bleu1"
-"""Lexical score of the metrics."""
+"""Name of the lexical score with which every permutation metric is combined."""
 
 
 @dataclass(frozen=True, eq=False)

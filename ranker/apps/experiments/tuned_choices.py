@@ -161,7 +161,7 @@ def language_pairs(dataset: Dataset, settings: Settings, *, align: bool) -> list
 
 
 def language_pair_parts(dataset: Dataset, settings: Settings) -> list[LanguagePairPart]:
-    """Divide a corpus into parts, one per language pair, from which `language_pairs` makes its pairs."""
+    """Divide a corpus into language pairs, and the sources of each pair into a tuning and a test side."""
     outputs = dataset.select_candidates(~dataset.is_reference)
     filled = (outputs.sources["text"].fillna("").str.strip() != "").to_numpy(bool)
     complete = outputs.select_sources(filled & (np.diff(outputs.candidate_offsets) > 0))

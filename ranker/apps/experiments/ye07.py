@@ -54,8 +54,8 @@ FEATURE_SETS: dict[str, tuple[str, ...]] = {
 LOSS: Loss = "hinge"
 C, FOLDS = 1.0, 3
 NOTE = (
-    "Equation 1, the paper's form of rho, does not correct for ties. Where one side is constant it gives 0.5 to 1 "
-    'whatever the order; "all" counts those {items} too.'
+    "Equation 1, the paper's form of rho, does not correct for ties. Where all scores or judgements are equal it "
+    'gives 0.5 to 1 whatever the order; "all" counts those {items} too.'
 )
 
 
@@ -89,7 +89,7 @@ class Prepared:
 
 @dataclass(frozen=True, eq=False)
 class Correlations:
-    """Spearman's rho per source or document: corrected for ties, and by the simple formula."""
+    """Spearman's rho per source or document: corrected for ties, and by equation 1, without correction."""
 
     corrected: FloatArray
     formula: FloatArray
@@ -321,7 +321,7 @@ def _spread(name: str, splits: Sequence[dict[str, Correlations]], settings: Sett
         for split in splits
     ]
     means = [_mean(split[name].corrected) for split in splits]
-    # of equal means, rounding leaves a deviation
+    # rounding leaves a deviation even between equal means
     deviation = _variance(np.array(means)) ** 0.5 if np.ptp(means) > 1e-12 or len(means) < 2 else 0.0
     return {
         "sd of splits": deviation,
@@ -360,7 +360,7 @@ def _one_reference_each(data: Prepared, seed: int) -> BoolArray:
 
 
 def _per_source(dataset: Dataset, scores: dict[str, FloatArray], human: FloatArray) -> dict[str, Correlations]:
-    """Correlate scores with `human` in every source that has a judged candidate."""
+    """Correlate scores with the human scores `human` in every source that has a judged candidate."""
     judged_sources = np.unique(dataset.candidate_source[~np.isnan(human)])
     return {
         name: Correlations(
