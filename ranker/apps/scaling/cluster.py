@@ -16,7 +16,7 @@ from ranker.threads import process_environment
 
 T = TypeVar("T")
 _WAIT = 60.0
-"""Seconds to wait for a scheduler."""
+"""Maximum number of seconds to wait for a scheduler."""
 
 
 @contextmanager
@@ -52,12 +52,12 @@ def dask_client(workers: str | None) -> Iterator[Any]:
 
 
 def dask_setup(_worker: Any) -> None:
-    """Ignore Ctrl-C in a worker, which Dask calls this in: terminals send it to all processes, and ours ends them."""
+    """Ignore Ctrl-C in a worker (called by Dask): terminals send it to all processes, and ours ends the workers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def on_workers(client: Any, function: Callable[[int], T], numbers: Sequence[int]) -> Iterator[tuple[int, T | None]]:
-    """Yield each number with the function's result, as workers finish; None if all workers that tried were lost."""
+    """Call the function with each number on Dask; yield number and result when done, None if its workers were lost."""
     distributed = _distributed()
     futures = {
         client.submit(function, number, pure=False, key=f"ranker-{number}-{os.urandom(4).hex()}"): number

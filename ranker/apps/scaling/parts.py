@@ -1,4 +1,4 @@
-"""The loop over shards: each is made into a table in a file, in the same way in this process and on Dask.
+"""The loop over shards: each shard is made into a table in a file, in the same way in this process and on Dask.
 
 The name of a file ends in a checksum of its bytes, and its metadata identify the input. A file that exists already,
 undamaged and made from the same input, is kept, so that an interrupted run can be continued.
@@ -62,7 +62,7 @@ class ShardResult:
 def process(
     shards: Shards, make: Make, signature: str, folder: Path, client: Any = None, threads: int | None = None
 ) -> list[ShardResult]:
-    """Return the results of all shards in order, computed in this process or by `client`.
+    """Return the results of all shards in order, computed in this process or by a Dask `client`.
 
     `signature` identifies everything that the results depend on besides the data.
     """
@@ -120,11 +120,11 @@ def check(parts: Iterable[ShardResult], folder: Path | None) -> None:
     done = list(parts)
     problems = [part.problem for part in done if part.problem is not None]
     if problems:
-        what = "give --out DIR to keep the results of the others"
+        what = "give --out DIR to keep the results of the other shards"
         if folder is not None:
-            what = f"the results of the others are kept in {display_name(folder)}"
-        shown = f"{len(problems):,} of {counted(len(done), 'shard')} failed; {what}"
-        raise DataError(f"{problems[0]}; {shown}: repair the shard and run the command again")
+            what = f"the results of the other shards are kept in {display_name(folder)}"
+        shown = f"{len(problems):,} of {counted(len(done), 'shard')} failed"
+        raise DataError(f"{problems[0]}; {shown}: repair the data and run the command again; {what}")
 
 
 def write_results(folder: Path, shards: Shards, parts: Sequence[ShardResult], **facts: object) -> None:

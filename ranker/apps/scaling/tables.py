@@ -77,7 +77,7 @@ class NamedScorers:
     ) -> NamedScorers:
         """Make a single named scorer from a metric or a model; giving both or neither is an error."""
         if metric is not None and model is not None:
-            # says what is wrong with two of them
+            # raises the error about giving both
             make_scorer(metric, model)
         named = cls.of([metric] if metric else [], model, references=references)
         return replace(named, checks=checks)
@@ -166,13 +166,13 @@ def unit_sums(named: NamedScorers, level: Level, part: Dataset) -> Made:
 
 
 def total_sums(parts: Iterable[ShardResult], names: Sequence[str], level: Level) -> tuple[Units, dict[str, FloatArray]]:
-    """Add up the `unit_sums` tables of all shards; return the units, and their statistics by scorer name."""
+    """Add up the `unit_sums` tables of all shards; return documents or systems, and their statistics by scorer name."""
     table = pa.concat_tables([part.table() for part in parts])
     keys = {name: table[name].to_numpy() for name in table.column_names if name not in names}
     segments, pairs = keys.pop("segments"), table["lp"].fill_null(UNKNOWN_PAIR).to_numpy()
     order = [pairs, keys["system"]]
     if level == "document":
-        # as they come
+        # documents keep the order of the data
         order.insert(1, pd.factorize(pd.MultiIndex.from_arrays([pairs, keys["doc"]]))[0])
     code, different = pd.factorize(pd.MultiIndex.from_arrays(order), sort=True)
     first = np.unique(code, return_index=True)[1]
@@ -215,7 +215,7 @@ def judged_candidates(
 
 
 def _without_texts(part: Dataset, kept: BoolArray) -> Dataset:
-    """Return `part` with the texts and references of only the sources that the mask `kept` names."""
+    """Return a shard in which only the sources for which the mask `kept` is true have texts and references."""
     references = part.references[kept[part.references["source"]]].reset_index(drop=True)
     sources, candidates = (
         table.assign(text=table["text"].where(mask, ""))

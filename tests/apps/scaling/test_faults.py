@@ -51,7 +51,10 @@ def test_a_corrupt_shard_is_named_and_the_others_are_scored(command: Command, tm
     words = ("score", str(data), "--metric", "bleu", "--out", str(out))
     printed = command(*words, code=2)
     assert "part-00003.parquet: is not the file that shards.json describes" in printed.err
-    assert "1 of 7 shards failed; the results of the others are kept in" in printed.err
+    assert (
+        "1 of 7 shards failed: repair the data and run the command again; the results of the other shards are kept in"
+        in printed.err
+    )
     assert len(contents(out)) == 6
     listed = json.loads((out / "results.json").read_text(encoding="utf-8"))
     assert (listed["format"], listed["result"]) == ("ranker-results", "segment scores")
