@@ -31,7 +31,7 @@ def project(features: FloatArray, weights: FloatArray) -> FloatArray:
 
 @kernel(elements=0)
 def best_of_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
-    """Return the row of each block's highest value: the first if tied (see `merge_ties`), -1 for an empty block."""
+    """Return each block's row with the highest value: the first if tied (see `merge_ties`), -1 for an empty block."""
     result = np.empty(len(offsets) - 1, dtype=np.int64)
     for block in range(len(offsets) - 1):
         best = -1
@@ -68,7 +68,7 @@ def order_in_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
 def _breakpoints(
     intercept: FloatArray, slope: FloatArray, order: Int64Array, offsets: Int64Array
 ) -> tuple[FloatArray, Int64Array, Int64Array, Int64Array]:
-    """Return the breakpoints of each block's upper envelope, the rows before and after, and each block's first row."""
+    """Return breakpoints of blocks' upper envelopes, the highest rows before and after each, and each block's first."""
     steps = np.empty(len(order))
     before = np.empty(len(order), dtype=np.int64)
     after = np.empty(len(order), dtype=np.int64)

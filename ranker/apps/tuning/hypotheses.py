@@ -83,7 +83,7 @@ def check_sentences(nbest: NBestList, references: Dataset) -> None:
     if len(missing):
         raise DataError(
             f"has hypotheses for {sentences - len(missing)} of {sentences} sentences, expected hypotheses for all; "
-            f"the first missing sentence is {missing[0]}",
+            f"the first missing sentence, counted from 0, is {missing[0]}",
             file=nbest.name,
         )
 
@@ -152,7 +152,7 @@ class StatisticsTable:
         self._rows: Int64Array = np.zeros(0, dtype=np.int64)
 
     def rows(self, nbest: NBestList) -> Int64Array:
-        """Return each hypothesis's row, adding rows for new hypotheses; `nbest` must extend the previous list."""
+        """Return each hypothesis's row of `statistics`, adding rows if new; `nbest` must extend the previous list."""
         check_sentences(nbest, self.references)
         first, row, key = distinct_hypotheses(nbest)
         new = ~np.isin(key, self._keys, assume_unique=True)
@@ -163,7 +163,7 @@ class StatisticsTable:
                 hypothesis = first[new][bad[0][0]]
                 raise DataError(
                     f"{self.objective.name} of hypothesis {hypothesis + 1}, of sentence {nbest.sentence[hypothesis]}, "
-                    f"is infinite or not a number: expected a finite number",
+                    f"is infinite or not a number, expected a finite number: use another metric",
                     file=nbest.name,
                 )
             numbers = len(self._keys) + np.arange(len(statistics))

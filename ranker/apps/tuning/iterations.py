@@ -39,7 +39,7 @@ class IterationPlan:
 
 @dataclass(frozen=True)
 class Step:
-    """One iteration of tuning."""
+    """Result of one iteration of tuning: the sizes of the list and the search, the scores, and the weights."""
 
     iteration: int
     hypotheses: int
@@ -56,7 +56,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """Result of tuning."""
+    """Result of tuning: the weights at the start and the end, the iterations, and the merged n-best list."""
 
     start: Weights
     weights: Weights

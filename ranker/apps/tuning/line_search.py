@@ -77,7 +77,7 @@ class Problem:
 
     @functools.cached_property
     def orders(self) -> list[Int64Array]:
-        """For each column, the hypotheses of every sentence by ascending value."""
+        """Indices of the hypotheses of every sentence, sorted by ascending value, for each column."""
         return [order_in_blocks(column, self.offsets) for column in self.columns]
 
     def best_step(

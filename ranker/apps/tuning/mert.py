@@ -84,7 +84,7 @@ def optimise(
     best = max(range(len(climbs)), key=lambda index: climbs[index].gain)
     weights, gain = climbs[best].weights, climbs[best].gain
     normal = space.normal(weights)
-    # scaling changes no choice but by rounding
+    # scaling changes choices only by rounding
     if problem.gain(normal) >= gain:
         weights, gain = normal, problem.gain(normal)
     sign = sign_of(problem.objective)

@@ -88,7 +88,7 @@ def write_selection(selection: Selection, path: str | Path) -> list[Path]:
     written = [path, *(Path(f"{stem}.ref{number}") for number in range(len(columns))), Path(f"{stem}.src")]
     further = Path(f"{stem}.ref{len(columns)}")
     if further.exists():
-        what = f"{display_name(further)} is next to it and would be read with it: delete it or choose another name"
+        what = f"{display_name(further)} would be read as references of this list: delete it, or choose another name"
         raise DataError(what, file=display_name(path))
     files = {path: nbest_bytes(selection.nbest, path)}
     for target, lines in zip(written[1:], [*columns, sources], strict=True):
@@ -110,7 +110,7 @@ class _Maker:
         self._named: dict[str, int] = {}
 
     def make(self, name: str) -> tuple[Layout, FloatArray]:
-        """Return the layout and the columns of one feature."""
+        """Return the layout and the columns of the feature called `name`."""
         makers: dict[str, Callable[[], tuple[Layout, FloatArray]]] = {
             "words": self._words,
             "lm": self._lm,
@@ -152,7 +152,7 @@ class _Maker:
                 f"{self.left_out} that are also references of the list): give more text",
                 file=self.dataset.name,
             )
-        # the words of both get their numbers from one vocabulary
+        # the training text and the outputs share one vocabulary
         tokens = tokenise([*text, *self.dataset.candidates["text"].tolist()], "13a", lowercase=True)
         model: NgramModel = estimate(count_ngrams(*tokens.take(np.arange(len(text))), _LM_ORDER))
         scores = log10_scores(model, *tokens.take(np.arange(len(text), len(text) + len(self.dataset))))

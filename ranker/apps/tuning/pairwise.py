@@ -40,7 +40,7 @@ class ScorerSimilarity:
 def mean_pairwise(
     nbest: NBestList, hypotheses: Int64Array, gain: Metric | Scorer, mass: FloatArray, sources: Dataset | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return a hypothesis's weighted sum of scores against its sentence's hypotheses, and its score against itself."""
+    """Return hypotheses' weighted sums of scores against all hypotheses of their sentence, and against themselves."""
     scored_by = gain if isinstance(gain, Metric) else gain.feature_set
     check_new_texts(scored_by.members, "hypotheses against each other")
     number = int(nbest.sentence.max(initial=-1)) + 1
@@ -61,7 +61,7 @@ def mean_pairwise(
         width = np.repeat(block.sizes, block.sizes)
         rows = slice(first, first + len(width))
         if len(block.values) > PAIRS:
-            # of one long list: without a row and a column for each of its pairs
+            # a single long list, summed without arrays of a row and a column for each pair
             matrix = block.values.reshape(len(width), len(width))
             sums[rows], alone[rows] = mass[rows] @ matrix, np.diagonal(matrix)
             first = rows.stop

@@ -61,7 +61,7 @@ def sound_scores(nbest: NBestList, references: Dataset, objective: Scorer) -> Fl
 
 
 def outranked_hypotheses(nbest: NBestList, references: Dataset | None) -> tuple[BoolArray, str | None]:
-    """Return a mask of hypotheses with a fault whose sentence has one without, and a note on faults or None."""
+    """Return a mask of faulty hypotheses whose sentence has a sound one, and a note on the faults, or None."""
     if references is None:
         references = references_of([""] * (int(nbest.sentence.max(initial=-1)) + 1), [], [], nbest.name)
     check_last(nbest, references)

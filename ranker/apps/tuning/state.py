@@ -5,7 +5,7 @@ file                        what
 ==========================  ======================================================================
 decoder.txt                 the command; a run with another one is refused once there is a list
 iterationN.ini              weights that the decoder of iteration N was called with
-iterationN.nbest            its list, once it was found sound (iterationN.nbest.new before)
+iterationN.nbest            its list, once checked (iterationN.nbest.new until then)
 iterationN.log              what the decoder printed
 ==========================  ======================================================================
 """
@@ -47,7 +47,7 @@ class State:
                 raise self._refusal("holds lists of another decoder, see decoder.txt; choose another directory")
         # a run killed at its very first write leaves a hidden temporary file
         elif any(not entry.name.startswith(".") for entry in self.directory.iterdir()):
-            raise self._refusal("contains other files, expected an empty directory")
+            raise self._refusal("contains other files, expected an empty directory: choose another directory")
         write_bytes(path, f"{command}\n".encode())
 
     def _refusal(self, what: str) -> OptionError:

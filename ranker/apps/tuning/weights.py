@@ -187,7 +187,7 @@ def weight_space(
             )
     if not free.any():
         raise OptionError("all weights are fixed, so nothing can be tuned: fix fewer weights")
-    # a start outside the bounds begins at the nearest of them; what is fixed has no bounds
+    # a start outside the bounds is moved to the nearest bound; fixed weights have no bounds
     lower, upper = np.where(free, lower, -np.inf), np.where(free, upper, np.inf)
     return WeightSpace(np.clip(values, lower, upper), lower, upper, free)
 

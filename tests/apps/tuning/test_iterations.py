@@ -121,7 +121,11 @@ def test_a_kept_list_of_other_features_or_sentences_is_refused(pool):
     [
         ("fails", ProcessError, r"failed with exit code 3: out of memory; see .*iteration2\.log"),
         ("silent", ProcessError, r"did not write .*iteration2\.nbest\.new; expected an n-best list in this file"),
-        ("short", DataError, r"has hypotheses for 10 of 12 sentences, .*; the first missing sentence is 10"),
+        (
+            "short",
+            DataError,
+            r"has hypotheses for 10 of 12 sentences, .*; the first missing sentence, counted from 0, is 10",
+        ),
         ("nan", DataError, r"iteration2\.nbest\.new:5: feature f is 'nan', expected a finite number"),
         ("other", DataError, r"has the features g \(4 values\), but the weights are for f \(4 values\)"),
     ],

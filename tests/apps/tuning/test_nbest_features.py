@@ -95,6 +95,6 @@ def test_corpora_without_outputs_or_references_are_refused():
 def test_references_of_an_earlier_list_are_not_left_beside_a_new_one(tmp_path):
     write_selection(from_dataset(corpus()), tmp_path / "dev.nbest")
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    with pytest.raises(DataError, match=r"dev\.ref1 is next to it and would be read with it: delete it"):
+    with pytest.raises(DataError, match=r"dev\.ref1 would be read as references of this list: delete it"):
         write_selection(from_dataset(corpus((("a",), ("b",), ("c",)))), tmp_path / "dev.nbest")
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
