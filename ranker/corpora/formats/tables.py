@@ -302,8 +302,8 @@ class LongTable:
     ) -> None:
         self.columns, self.lines, self.file, self.unit = _with_pairs(columns, lines, file), lines, file, unit
         self.problems: list[tuple[int, DataError]] = []
-        self.grades: dict[str, str] = {}
-        """Columns left out that hold numbers in a form that is not read, each with one of these numbers."""
+        self.left_out: dict[str, str] = {}
+        """Columns that may be ratings but were left out because they hold text alone, each with one of these texts."""
 
     def dataset(self, name: str, *, first: int = 1) -> Dataset:
         """Return the data set, numbering sources without ``seg_id`` from `first`, or raise the first error found."""
@@ -499,10 +499,11 @@ class LongTable:
             )
         ]
         unread = [kind for kind in text if not names.may_hold_text(kind)]
-        self.grades = {kind: grade for kind in unread for grade in self._grades(kind)[:1]}
+        grades = {kind: grade for kind in unread for grade in self._grades(kind)[:1]}
+        self.left_out = {kind: str(self._cell(kind, int(np.argmax(numbers[kind][1])))) for kind in unread} | grades
         noted = [kind for kind in text if kind not in names.NOT_READ]
         if noted:
-            log_note(names.not_read(noted, self.grades), self.file)
+            log_note(names.not_read(noted, grades), self.file)
         numeric = {kind: numbers[kind] for kind in kinds if kind not in text}
         rows = {kind: np.flatnonzero(~np.isnan(values)) for kind, (values, _) in numeric.items()}
         for kind, (values, wrong) in numeric.items():

@@ -137,16 +137,16 @@ def _candidates(value: Any) -> int:
 def _table_parts(path: Path, name: str, rows: int) -> Iterator[Part]:
     file = display_name(path)
     done, first = 0, 1
-    grades: dict[str, str] = {}
+    left_out: dict[str, str] = {}
     rated: set[str] = set()
     for table in _whole_sources(path, file, rows):
         lines = np.arange(done + 1, done + table.num_rows + 1)
         checked = long_table(Columns(table.column_names, table.columns, lines, file))
         part = checked.dataset(name, first=first)
-        grades |= checked.grades
+        left_out |= checked.left_out
         rated |= {*part.ratings["kind"]}
-        for kind in rated & {*grades}:
-            what = f"column {shown(kind)}: expected {DECIMAL} as in other rows, found {shown(grades[kind])}"
+        for kind in rated & {*left_out}:
+            what = f"column {shown(kind)}: expected {DECIMAL} as in other rows, found {shown(left_out[kind])}"
             raise DataError(what, file=file)
         done, first = done + table.num_rows, first + len(part.sources)
         yield Part(part, "seg_id" not in map(canonical, table.column_names))

@@ -75,6 +75,16 @@ def test_numbers_in_another_form_are_refused_beside_numbers_of_another_shard(tmp
             read(str(data))
 
 
+@pytest.mark.parametrize("cells", [["good", "4"], ["4", "good"]])
+def test_text_is_refused_beside_numbers_of_another_shard(tmp_path, cells):
+    rows = [{"seg_id": str(at), "src": "s", "mt": "a", "system": "A", "mycol": cell} for at, cell in enumerate(cells)]
+    data = tmp_path / "corpus.parquet"
+    pd.DataFrame(rows).to_parquet(data)
+    for read in (catalogue.load, lambda file: make_shards(file, tmp_path / "shards", 1)):
+        with pytest.raises(DataError, match=r"column 'mycol': expected a.* number .*, found 'good'"):
+            read(str(data))
+
+
 @pytest.mark.parametrize("key", [{}, {"seg_id": 1}])
 def test_a_source_that_comes_back_is_refused(tmp_path, key):
     rows = [{"src": "s0", "ref": "r", "mt": "a", "system": "A", **key}]
