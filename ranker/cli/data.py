@@ -364,7 +364,7 @@ def convert(
         dataset = of_language_pairs(dataset, lp or [])
         if marked is not None:
             chosen = [pair for pair in marked.language_pairs if lp and pair in dataset.language_pairs]
-            dataset = with_errors_of(dataset, of_language_pairs(marked, chosen))
+            dataset = with_errors_of(dataset, of_language_pairs(marked, chosen or lp or []))
         written = write_dataset(dataset, target, to)
     paths = [str(path) for path in written]
     lines = [f"written: {path}" for path in paths]

@@ -317,7 +317,7 @@ def test_marks_of_other_language_pairs_than_those_chosen_are_left_out(tmp_path: 
     command("data", "convert", *paths[:2], "--judgements", paths[2], "--lp", "en-de", "--lp", "de-en")
     assert len(read_dataset(tmp_path / "y.jsonl").errors) == len(read_dataset(tmp_path / "marks.jsonl").errors)
     refused = command("data", "convert", *paths[:2], "--judgements", paths[2], "--lp", "en-de", code=2).err
-    assert "2 outputs with marked errors cannot be added; the first, de-en:1:A, is not in" in refused
+    assert "no sources of language pair 'en-de'; available: de-en" in refused
 
 
 def test_preferences_of_other_language_pairs_than_those_chosen_are_left_out(tmp_path: Path, command: Command) -> None:
