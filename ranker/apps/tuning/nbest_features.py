@@ -74,7 +74,7 @@ def from_dataset(dataset: Dataset, options: FeatureOptions | None = None) -> Sel
 def write_selection(selection: Selection, path: str | Path) -> list[Path]:
     """Write an n-best list, reference files ``STEM.ref0``, ... (empty lines if missing), and ``STEM.src``."""
     path = Path(path)
-    stem = path.with_name(without_gz(path.name).removesuffix(".nbest"))
+    stem = without_gz(path.name).removesuffix(".nbest")
     references = selection.references.references
     source = references["source"].to_numpy()
     slot = references.groupby("source").cumcount().to_numpy()
@@ -85,8 +85,9 @@ def write_selection(selection: Selection, path: str | Path) -> list[Path]:
     if not len(references):
         raise DataError("contains no references, which tuning requires", file=selection.references.name)
     sources = [_one_line(text) for text in selection.references.sources["text"].tolist()]
-    written = [path, *(Path(f"{stem}.ref{number}") for number in range(len(columns))), Path(f"{stem}.src")]
-    further = Path(f"{stem}.ref{len(columns)}")
+    endings = [*(f"ref{number}" for number in range(len(columns))), "src"]
+    written = [path, *(path.with_name(f"{stem}.{ending}") for ending in endings)]
+    further = path.with_name(f"{stem}.ref{len(columns)}")
     if further.exists():
         what = f"{display_name(further)} would be read as references of this list: delete it, or choose another name"
         raise DataError(what, file=display_name(path))

@@ -74,6 +74,8 @@ def test_list_references_and_sources_are_written_beside_each_other(tmp_path):
     selection = from_dataset(corpus())
     written = write_selection(selection, tmp_path / "dev.nbest.gz")
     assert [path.name for path in written] == ["dev.nbest.gz", "dev.ref0", "dev.ref1", "dev.src"]
+    hidden = write_selection(selection, tmp_path / ".nbest.gz")
+    assert [path.name for path in hidden] == [".nbest.gz", ".ref0", ".ref1", ".src"]
     again = read_nbest(written[0])
     assert again.layout == selection.nbest.layout
     assert again.features.tolist() == selection.nbest.features.tolist()
