@@ -40,6 +40,10 @@ def run() -> None:
         if error.code == 128 + signal.SIGINT:
             # after an interrupt inside exec() Python would end itself by the signal
             os._exit(error.code)
+        # a library may wait for processes that it started, and nothing is left to clean up
+        for signum in (signal.SIGINT, *_STOPPING):
+            if signal.getsignal(signum) in (signal.default_int_handler, _stop):
+                signal.signal(signum, _end)
         raise
 
 
@@ -70,7 +74,7 @@ def _say(number: int) -> None:
 
 
 def _end(number: int, _: FrameType | None) -> NoReturn:
-    """Exit at once on a signal that arrives before there is anything to clean up."""
+    """Exit at once on a signal that arrives before or after there is anything to clean up."""
     _say(number)
     os._exit(128 + number)
 

@@ -156,6 +156,19 @@ def test_a_signal_while_the_program_is_being_imported(number: int, says: str) ->
     assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", f"ranker: {says}\n")
 
 
+@pytest.mark.parametrize(
+    ("number", "says"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated by SIGTERM")]
+)
+def test_a_signal_while_the_program_ends(number: int, says: str) -> None:
+    # libraries wait there for processes that they started
+    code = "import atexit, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    code += f"atexit.register(signal.raise_signal, {int(number)})\n"
+    code += "sys.argv = ['ranker', '--version']\nfrom ranker.__main__ import run\nrun()"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (result.returncode, result.stderr) == (128 + number, f"ranker: {says}\n")
+    assert result.stdout.startswith("ranker 0")
+
+
 @thorough
 def test_a_closed_standard_error_gets_nothing_and_nothing_goes_elsewhere(folder: Path) -> None:
     command = f"exec {sys.executable} -m ranker {{}} 2>&-"
