@@ -75,9 +75,13 @@ def sheltered_from_ctrl_c() -> Iterator[None]:
 
     This process, which should end them, receives it at the end of the block, or at once if it has other threads.
     """
-    if not hasattr(signal, "pthread_sigmask"):
+    if os.name != "posix":
         yield
         return
+    from multiprocessing import resource_tracker
+
+    # its start would let Ctrl-C through to later processes
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield

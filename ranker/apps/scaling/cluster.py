@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from ranker.errors import MissingError, OptionError, ProcessError
 from ranker.files import printable
-from ranker.threads import process_environment
+from ranker.threads import process_environment, sheltered_from_ctrl_c
 
 T = TypeVar("T")
 _WAIT = 60.0
@@ -40,14 +40,16 @@ def dask_client(workers: str | None) -> Iterator[Any]:
                 raise ProcessError(f"{what}: start a scheduler by `dask scheduler`, workers by `dask worker`") from None
         else:
             opened.enter_context(process_environment())
-            cluster = distributed.LocalCluster(
-                n_workers=number,
-                threads_per_worker=1,
-                dashboard_address="127.0.0.1:0",
-                silence_logs=logging.CRITICAL,
-                preload=__name__,
-            )
-            client = distributed.Client(opened.enter_context(cluster), set_as_default=False)
+            with sheltered_from_ctrl_c():
+                cluster = distributed.LocalCluster(
+                    n_workers=number,
+                    threads_per_worker=1,
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.CRITICAL,
+                    preload=__name__,
+                )
+                opened.enter_context(cluster)
+            client = distributed.Client(cluster, set_as_default=False)
         yield opened.enter_context(client)
 
 

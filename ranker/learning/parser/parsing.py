@@ -131,7 +131,11 @@ class DependencyParser:
             with process_environment(), warnings.catch_warnings(), ExitStack() as opened:
                 # joblib warns about tasks that Ctrl-C cancels
                 warnings.filterwarnings("ignore", category=UserWarning, module="joblib")
-                _start_trackers()
+                if os.name == "posix":
+                    from joblib.externals.loky.backend import resource_tracker
+
+                    # its start would let Ctrl-C through to later processes
+                    resource_tracker.ensure_running()
                 with sheltered_from_ctrl_c():
                     parsed = Parallel(n_jobs=min(processes, len(chunks)), return_as="generator")(
                         delayed(_parse_chunk)(self._origin, chunk, lemmas=lemmas) for chunk in chunks
@@ -260,17 +264,6 @@ def load(origin: str | Path) -> DependencyParser:
 @functools.lru_cache(maxsize=2)
 def _loaded(origin: str) -> DependencyParser:
     return load(origin)
-
-
-def _start_trackers() -> None:
-    """Start the processes that clean up after workers; starting them later would let Ctrl-C through to the workers."""
-    if os.name == "posix":
-        from multiprocessing import resource_tracker
-
-        from joblib.externals.loky.backend import resource_tracker as joblib_tracker
-
-        for tracker in (resource_tracker, joblib_tracker):
-            tracker.ensure_running()
 
 
 def _parse_chunk(origin: str, sentences: Sentences, *, lemmas: bool) -> _ParsedChunk:

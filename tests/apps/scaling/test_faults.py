@@ -146,6 +146,11 @@ def test_workers_leave_interrupts_to_the_program():
     pytest.importorskip("distributed", reason="Dask is not installed")
     with dask_client("1") as client:
         assert [*client.run(signal.getsignal, signal.SIGINT).values()] == [signal.SIG_IGN]
+        if hasattr(signal, "pthread_sigmask"):
+            # while they start, too
+            (blocked,) = client.run(signal.pthread_sigmask, signal.SIG_BLOCK, []).values()
+            assert signal.SIGINT in blocked
+            assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
 @thorough
