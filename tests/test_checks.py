@@ -280,6 +280,12 @@ SOUND = [
     ("It took 3.5 hours.", "इसमें साढ़े तीन घंटे लगे।", "en-hi"),
     ("It took 3.5 hours.", "花了三个半小时。", "en-zh"),
     ("It took 3.5 hours.", "花了 3 个半小时。", "en-zh"),
+    ("（记者李丽）", "(Reporter Li Li)", "zh-en"),
+    (
+        "Nouri Al Maliki veut une « guerre mondiale » contre Al-Qaïda",
+        'Nouri Al Maliki wants a "global war" against Al-Qaida.',
+        "fr-en",
+    ),
     ("It took 3.5 hours.", "3 時間半かかった。", "en-ja"),
     ("It is 3.5 metres long.", "長さは3メートル半です。", "en-ja"),
     ("It took 3.5 hours.", "Trwało to trzy i\u00a0pół godziny.", "en-pl"),

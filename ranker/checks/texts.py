@@ -163,7 +163,7 @@ class Texts:
         """Return the share of each text's words that are frequent in a language; 0 for texts not flagged in `of`.
 
         Given another language `without`, only words of two or more letters that are not frequent in it count; the share
-        of a text with fewer than two such words is 0.
+        of a text with fewer than two different ones is 0.
         """
         codes, offsets, numbers = self.words
         listed, lengths = tables()["language"]["words"], np.diff(offsets)[of]
@@ -172,8 +172,13 @@ class Texts:
         known[
             [numbers[word] for word in words if word in numbers and (len(word) > 1 or word > _LETTERS or not without)]
         ] = True
-        sums = np.concatenate([[0], np.cumsum(known[codes[np.repeat(of, np.diff(offsets))]])])
-        counts = np.diff(sums[np.concatenate([[0], np.cumsum(lengths)])])
+        chosen = codes[np.repeat(of, np.diff(offsets))]
+        frequent = known[chosen]
+        text = np.repeat(np.arange(len(lengths)), lengths)[frequent]
+        counts = np.bincount(text, minlength=len(lengths))
+        # a name such as Li Li has no two words of a language
+        pairs = np.unique(text * len(numbers) + chosen[frequent])
+        different = np.bincount(pairs // max(len(numbers), 1), minlength=len(lengths))
         shares = np.zeros(len(of))
-        shares[of] = np.where(counts >= (2 if without else 0), counts / np.maximum(lengths, 1), 0.0)
+        shares[of] = np.where(different >= (2 if without else 0), counts / np.maximum(lengths, 1), 0.0)
         return shares
