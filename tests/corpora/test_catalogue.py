@@ -54,9 +54,15 @@ files = ["data.txt"]
         ('[facts]\nyear = 2020\nday = 2020-01-02\nat = 2020-01-02T10:00:00Z\nall = ["a"]\n', None),
         ("homepage = 2020-01-02\n", "homepage: expected text, found a date"),
         ("download = 3\n", "download: expected a list, found a whole number"),
-        ('[[download]]\naddress = "https://a/x"\nonly = 3\n', r"download\[0\].only: expected a list, found a whole number"),
-        ('[[download]]\naddress = "https://a/x"\nsize = "3"\n', r"download\[0\].size: expected a whole number, found text"),
-        ("facts = 3\n", "facts: expected 'table', found 'int'"),
+        (
+            '[[download]]\naddress = "https://a/x"\nonly = 3\n',
+            r"download\[0\].only: expected a list, found a whole number",
+        ),
+        (
+            '[[download]]\naddress = "https://a/x"\nsize = "3"\n',
+            r"download\[0\].size: expected a whole number, found text",
+        ),
+        ("facts = 3\n", "facts: expected a table, found a whole number"),
         ("bundles = true\n", r"key 'bundles' is unknown \(did you mean 'bundled'\?\); expected name, title"),
     ],
 )

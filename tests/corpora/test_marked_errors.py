@@ -272,7 +272,7 @@ def marked_file(folder: Path, errors: object, **more: object) -> Path:
         ([{"severity": "minor", "start_i": 0, "end_i": 3}], {}, r"key 'end_i' is unknown \(did you mean 'end'\?\)"),
         ([{"severtiy": "minor", "start": 0, "end": 3}], {}, r"'severtiy' is unknown \(did you mean 'severity'\?\)"),
         ([{"start": 0, "end": 3}], {}, r"severity: expected a severity, such as \"major\", found null"),
-        ([{"severity": "minor"}, "typo"], {}, r"errors\[1\]: expected an object"),
+        ([{"severity": "minor"}, "typo"], {}, r"errors\[1\]: expected a JSON object"),
         ([{"severity": "minor"}], {"raters": "r1"}, "raters: expected a list of names, found 'r1'"),
     ],
 )

@@ -95,7 +95,11 @@ def test_no_letter_of_a_language_it_was_made_for_is_unknown(included):
             "Umusho.",
             r"the encoder encoder-any was not made for the language zu: compare it with chrf on your own judgements\Z",
         ),
-        ("de-jv", "Ukara ꦏ siji.", r"not know all characters of 2 of 3 texts: it takes 'ꦏ' and others for one"),
+        (
+            "de-jv",
+            "Ukara ꦏ siji.",
+            r"not know all characters of 2 of 3 texts: it cannot tell 'ꦏ' from other unknown characters",
+        ),
         (None, "ꦏ", r"\Athe encoder encoder-any does not know all characters of 1 of 2 texts"),
     ],
 )
