@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -38,6 +39,8 @@ class OnnxNetwork:
     batch = 768
 
     def __init__(self, files: EncoderFiles) -> None:
+        # read when it is imported: otherwise it keeps an id of the user in the home directory, and sends events
+        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
         import onnxruntime
 
         raw = files.weights[0].read_bytes()

@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -138,3 +141,12 @@ def test_files_that_are_no_encoder_are_refused_in_one_line(directory, tmp_path):
         with pytest.raises(ModelError, match=says) as caught:
             load(str(tmp_path)).embed(load(str(tmp_path)).split(["a"]))
         assert "\n" not in str(caught.value)
+
+
+def test_an_encoder_that_runs_writes_nothing_but_its_cache(tmp_path):
+    # recent versions of onnxruntime keep an id of the user in the home directory, and send events, unless told not to
+    code = "from ranker import make_metric\nmake_metric('semantic.f')(['It rains.'], ['It rained.'])"
+    changed = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "RANKER_CACHE": str(tmp_path / "ranker")}
+    environment = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"} | changed
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+    assert [path.name for path in tmp_path.iterdir()] == ["ranker"]
