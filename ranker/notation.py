@@ -13,6 +13,7 @@ import re
 import types
 import typing
 from collections.abc import Iterable, Iterator, Mapping
+from numbers import Integral, Real
 from typing import Any, Literal, TypeVar, Union, cast
 
 from ranker.errors import OptionError, nearest
@@ -24,6 +25,8 @@ _COLUMN = re.compile(r"(\.[A-Za-z0-9_]+)*")
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _SPACE = re.compile(r"\s*")
 _LARGEST_WHOLE = 1_000_000_000
+_KINDS: dict[Any, type] = {int: Integral, float: Real, str: str}
+"""What is converted to a declared type: numbers of numpy too."""
 DEEPEST = 6
 """Greatest depth of brackets in brackets."""
 T = TypeVar("T")
@@ -206,6 +209,24 @@ def settle(instance: Any, option: str, value: object) -> None:
     object.__setattr__(instance, option, value)
 
 
+def settle_options(instance: Any) -> None:
+    """Give the options of a frozen dataclass their declared types, while the instance is being made.
+
+    Raises
+    ------
+    OptionError
+        For a value that its notation could not say, such as ``order="4"``. Types without a notation are not checked.
+    """
+    try:
+        hints = field_types(cast(Any, type(instance)))
+    except NameError:
+        # types written as text, in a class of a function or of a text that was executed
+        return
+    for option in options_of(instance):
+        value = getattr(instance, option)
+        settle(instance, option, _typed(value, hints[option], f"{instance.name}[{option}={value!r}]"))
+
+
 def options_of(kind: Any) -> dict[str, dataclasses.Field[Any]]:
     """Return the option fields of a dataclass, by name."""
     return {field.name: field for field in dataclasses.fields(kind) if field.metadata.get("option", True)}
@@ -266,8 +287,32 @@ def _convert(text: str, hint: Any, where: str) -> object:
                 value = alternative(text)
             except ValueError:
                 continue
-            if isinstance(value, int) and abs(value) > _LARGEST_WHOLE:
-                raise OptionError(f"{where}: expected a whole number of at most {_LARGEST_WHOLE:,} in magnitude")
+            return _limited(value, where)
+    raise _unexpected(text, hint, where)
+
+
+def _typed(value: object, hint: Any, where: str) -> object:
+    for alternative in _alternatives(hint):
+        if typing.get_origin(alternative) is Literal:
+            for choice in typing.get_args(alternative):
+                if isinstance(value, type(choice)) and value == choice:
+                    return choice
+        elif alternative is type(None) or alternative is bool:
+            if isinstance(value, alternative):
+                return value
+        elif alternative not in _KINDS:
             return value
+        elif isinstance(value, _KINDS[alternative]) and not isinstance(value, bool):
+            return _limited(alternative(value), where)
+    raise _unexpected(value, hint, where)
+
+
+def _limited(value: object, where: str) -> object:
+    if isinstance(value, int) and abs(value) > _LARGEST_WHOLE:
+        raise OptionError(f"{where}: expected a whole number of at most {_LARGEST_WHOLE:,} in magnitude")
+    return value
+
+
+def _unexpected(value: object, hint: Any, where: str) -> OptionError:
     choices = [write(choice) for alternative in _alternatives(hint) for choice in typing.get_args(alternative)]
-    raise OptionError(f"{where}: expected {_expected(hint)}{nearest(text, choices)}")
+    return OptionError(f"{where}: expected {_expected(hint)}{nearest(str(value), choices)}")

@@ -11,8 +11,9 @@ is fitted already; one that must learn refuses to compute columns before it is f
 from __future__ import annotations
 
 import dataclasses
+import functools
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self, TypeVar, overload
 
 import numpy as np
@@ -54,6 +55,12 @@ class Extractor(ABC):
         # before the decorator of dataclasses gives the class one that lists all its fields
         if "__repr__" not in vars(cls):
             type.__setattr__(cls, "__repr__", Extractor.__repr__)
+        if "__post_init__" in vars(cls):
+            type.__setattr__(cls, "__post_init__", _after_settling(vars(cls)["__post_init__"]))
+
+    def __post_init__(self) -> None:
+        """Give the options their declared types, before a class's own checks of them."""
+        notation.settle_options(self)
 
     def __str__(self) -> str:
         """Return the notation of this extractor: its name, and the options that differ from their defaults."""
@@ -172,6 +179,17 @@ class Extractor(ABC):
     def _options(self) -> dict[str, Any]:
         """Return the option values by name, as arguments for making the fitted extractor."""
         return {option: getattr(self, option) for option in notation.options_of(self)}
+
+
+def _after_settling(check: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Return a ``__post_init__`` that gives the options their declared types before the checks of a class."""
+
+    @functools.wraps(check)
+    def settled(self: Extractor) -> None:
+        Extractor.__post_init__(self)
+        check(self)
+
+    return settled
 
 
 class FittedExtractor(Extractor):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -13,7 +14,9 @@ from ranker.errors import DataError, MissingError, ModelError, OptionError
 from ranker.extractors.base import FittedExtractor, Metric, join_notes
 from ranker.extractors.order.metrics import word_permutations
 from ranker.extractors.order.source_orders import bilingual_orders
-from ranker.extractors.registry import BUILT_IN, make, make_metric
+from ranker.extractors.registry import BUILT_IN, extractor_class, make, make_metric
+from ranker.metrics import Bleu, Chrf, TranslationEditRate
+from ranker.notation import options_of
 from ranker.text.lexical.word_classes import class_batch
 from ranker.text.reference_pairs import reference_pairs
 from ranker.text.tokens import distinct_sentences, source_segments, token_batch
@@ -197,3 +200,49 @@ def test_notes_are_joined_once_each():
     assert join_notes(["a", None, "b", "a", ""]) == "a; b"
     assert join_notes([None, None]) is None
     assert join_notes([]) is None
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Bleu(smoothing="exponential"), "bleu[smoothing='exponential']: expected exp | add-one | floor"),
+        (lambda: Bleu(tokenizer="13b"), "bleu[tokenizer='13b']: expected auto | 13a"),
+        (lambda: Bleu(lowercase="no"), "bleu[lowercase='no']: expected true or false"),
+        (lambda: Bleu(lowercase=1), "bleu[lowercase=1]: expected true or false"),
+        (lambda: Bleu(order="4"), "bleu[order='4']: expected a whole number"),
+        (lambda: Bleu(order=4.0), "bleu[order=4.0]: expected a whole number"),
+        (lambda: Bleu(order=True), "bleu[order=True]: expected a whole number"),
+        (lambda: Bleu(order=None), "bleu[order=None]: expected a whole number"),
+        (lambda: Bleu(effective_order="none"), "bleu[effective_order='none']: expected true or false | none"),
+        (lambda: Chrf(beta="2"), "chrf[beta='2']: expected a number"),
+        (lambda: TranslationEditRate(beam=10**20), "expected a whole number of at most 1,000,000,000 in magnitude"),
+    ],
+)
+def test_an_option_of_another_type_is_refused_in_python_as_in_the_notation(make, message):
+    with pytest.raises(OptionError, match=re.escape(message)):
+        make()
+
+
+@pytest.mark.parametrize("name", sorted(BUILT_IN))
+def test_every_option_of_every_extractor_has_a_type_that_is_checked(name):
+    kind = extractor_class(name)
+    for option in options_of(kind):
+        with pytest.raises(OptionError):
+            kind(**{option: [object()]})
+
+
+def test_a_class_whose_types_cannot_be_evaluated_is_made_without_a_check():
+    from typing import ClassVar as Kept
+
+    @dataclasses.dataclass(frozen=True)
+    class Vowels(Bleu):
+        name: Kept[str] = "vowels"
+
+    assert Vowels().order == 4
+
+
+def test_options_equal_in_python_have_one_notation():
+    assert str(Chrf(beta=3)) == str(make_metric("chrf[beta=3]")) == "chrf[beta=3.0]"
+    assert Chrf(beta=3).signature() == make_metric("chrf[beta=3]").signature()
+    assert str(Bleu(order=np.int64(2), smoothing=np.str_("floor"))) == "bleu[order=2,smoothing=floor]"
+    assert type(dataclasses.replace(Bleu(), order=np.int32(3)).order) is int
