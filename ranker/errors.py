@@ -71,10 +71,10 @@ def log_note(text: str, about: str | None = None) -> None:
     NOTES.warning("%s", "\n".join(map(escaped, note.split("\n"))), stacklevel=2)
 
 
-def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
+def nearest(name: object, known: Iterable[str], likeness: float = 0.6) -> str:
     """Return `` (did you mean 'x'?)`` for the known name most like `name`, ignoring case, or an empty string."""
     in_lower_case = {known_name.lower(): known_name for known_name in known}
-    close = difflib.get_close_matches(name.lower(), list(in_lower_case), n=1, cutoff=likeness)
+    close = difflib.get_close_matches(str(name).lower(), list(in_lower_case), n=1, cutoff=likeness)
     return f" (did you mean {in_lower_case[close[0]]!r}?)" if close else ""
 
 

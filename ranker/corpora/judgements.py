@@ -54,6 +54,8 @@ class Kind:
     @classmethod
     def parse(cls, text: str) -> Kind:
         """Parse ``NAME``, ``NAME:lower`` or ``NAME:higher``; any other colon is part of the name."""
+        if not isinstance(text, str):
+            raise OptionError(f"kind={text!r}: expected the name of a kind of judgement, such as fluency")
         name, colon, direction = text.rpartition(":")
         if not colon or direction not in _DIRECTIONS:
             return cls(text)

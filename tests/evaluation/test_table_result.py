@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -63,6 +65,26 @@ def test_a_metric_can_be_evaluated_by_name(data, scorer):
     assert repr(found).startswith("<Comparison: ter on frame ?, 4 sources>")
     by_scores = evaluate(data, -make_metric("ter").transform(data)[:, 0], resamples=0)
     assert found.estimate("segment.spearman").value == by_scores.estimate("segment.spearman").value > 0
+
+
+def test_a_mapping_names_scores_that_are_given_in_any_form(data):
+    scores = np.tile([0.9, 0.5, 0.1], 4)
+    assert repr(evaluate(data, {1: scores, "T": "ter"}, resamples=0)).startswith("<Comparison: 1, T on frame")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scores": [0.1] * 11 + [np.inf]}, "scores: row 11 is inf, expected finite numbers"),
+        ({"human": [-np.inf] * 12}, "human: row 0 is -inf, expected finite numbers"),
+        ({"human": [np.nan] * 12}, "human: no candidate has a score, expected a number for those that people judged"),
+        ({"levels": []}, "levels: expected some of segment, document, system, found none"),
+        ({"kind": None}, "kind=None: expected the name of a kind of judgement, such as fluency"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_refused(data, options, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        evaluate(data, **{"scores": "chrf", "resamples": 0, **options})
 
 
 def test_what_can_only_be_compared_with_itself_is_left_out(data):

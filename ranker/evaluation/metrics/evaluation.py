@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -21,10 +20,8 @@ from ranker.evaluation.metrics.candidates import CandidateScores
 from ranker.evaluation.metrics.result import Comparison, Scope
 from ranker.evaluation.metrics.run import ALL, INTO_ENGLISH, compare
 from ranker.evaluation.metrics.statistics import TAUS
-from ranker.evaluation.systems.run import scorers_by_name
-from ranker.extractors.base import Metric
+from ranker.evaluation.systems.run import AnyScorer, scorers_by_name
 from ranker.extractors.composed.direction import judgements_note
-from ranker.ranking.ranker import Ranker
 from ranker.ranking.scorers import Scorer, candidate_scores, learnt_kinds, scorer_of
 
 SPEARMAN = {"tie-corrected": "segment.spearman", "ye07": "segment.spearman-ye07"}
@@ -39,12 +36,9 @@ EVALUATED = (
 )
 
 
-_AnyScorer = str | Path | Metric | Ranker | Scorer
-
-
 def evaluate(
     candidates: Candidates,
-    scores: npt.ArrayLike | pd.DataFrame | _AnyScorer | Sequence[_AnyScorer] | Mapping[str, Any],
+    scores: npt.ArrayLike | pd.DataFrame | AnyScorer | Sequence[AnyScorer] | Mapping[str, Any],
     *,
     kind: str = AUTO,
     human: FloatArray | None = None,
@@ -106,14 +100,16 @@ def evaluate(
     ['chrf', 'ter']
     """
     rows = candidate_rows(candidates)
-    several = isinstance(scores, list | tuple) and scores and all(isinstance(each, _AnyScorer) for each in scores)
+    several = isinstance(scores, list | tuple) and scores and all(isinstance(each, AnyScorer) for each in scores)
     named: Mapping[str, Any] = {"scores": scores}
     if isinstance(scores, Mapping):
-        named = {name: scorer_of(each) if isinstance(each, _AnyScorer) else each for name, each in scores.items()}
-    elif several or isinstance(scores, _AnyScorer):
-        named = scorers_by_name(cast("_AnyScorer | Sequence[_AnyScorer]", scores))
+        named = {str(name): scorer_of(each) if isinstance(each, AnyScorer) else each for name, each in scores.items()}
+    elif several or isinstance(scores, AnyScorer):
+        named = scorers_by_name(cast("AnyScorer | Sequence[AnyScorer]", scores))
     given = {name: each if isinstance(each, Scorer) else _in_order(each, rows, name) for name, each in named.items()}
     by_people = None if human is None else _in_order(human, rows, "human")
+    if by_people is not None and np.isnan(by_people).all():
+        raise DataError("no candidate has a score, expected a number for those that people judged", file="human")
     # nothing scores a candidate that is the only reference of its source
     alone = only_references(rows.dataset)
     dataset, learnt = rows.dataset.select_candidates(~alone), _learnt(given)
@@ -216,6 +212,8 @@ def _in_order(scores: Any, rows: CandidateRows, name: str) -> FloatArray:
         raise DataError(
             f"found an array of shape {by_row.shape}, expected one number for each of {expected}", file=name
         )
+    if len(infinite := np.flatnonzero(np.isinf(by_row))):
+        raise DataError(f"row {infinite[0]} is {by_row[infinite[0]]}, expected finite numbers", file=name)
     return np.asarray(by_row[rows.first])
 
 

@@ -83,8 +83,10 @@ def compare(
 ) -> Comparison:
     """Compare metrics with people and with each other."""
     _check(data)
-    if unknown := [level for level in ([levels] if isinstance(levels, str) else levels) if level not in LEVELS]:
-        raise OptionError(f"levels: expected some of {', '.join(LEVELS)}, found {unknown[0]!r}")
+    unknown = [level for level in ([levels] if isinstance(levels, str) else levels) if level not in LEVELS]
+    if unknown or not levels:
+        given = repr(unknown[0]) if unknown else "none"
+        raise OptionError(f"levels: expected some of {', '.join(LEVELS)}, found {given}")
     metrics = tuple(_about([scored[place] for _, scored in data]) for place in range(len(data[0][1])))
     settings = ComparisonSettings(kind, resamples, seed, LEVEL, test, correction, alpha)
     results: list[_ScopeValues] = []

@@ -6,6 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any, get_args
 
@@ -68,13 +69,16 @@ from ranker.signature import make_signature
 from ranker.text.target_languages import target_language
 from ranker.version import VERSION
 
+AnyScorer = str | Path | Metric | Ranker | Scorer
+Scorers = AnyScorer | Sequence[AnyScorer] | Mapping[str, AnyScorer]
+"""One or several metrics or rankers, or a mapping of names to them."""
 RESAMPLES: Mapping[SystemTest, int] = {"bs": 1000, "ar": 10_000}
 """Default number of resamples per test, as in sacreBLEU."""
 
 
 def compare_systems(
     candidates: Candidates,
-    scorers: Sequence[str | Path | Metric | Ranker | Scorer] | Mapping[str, Scorer] | None = None,
+    scorers: Scorers | None = None,
     *,
     baseline: str | None = None,
     test: SystemTest = "bs",
@@ -149,6 +153,9 @@ def compare_systems(
     ):
         if value not in known:
             raise OptionError(f"{name}: expected one of {', '.join(map(str, known))}, found {value!r}")
+    for name, share in (("alpha", alpha), ("power", power)):
+        if not (isinstance(share, Real) and 0 < share < 1):
+            raise OptionError(f"{name}: expected a number between 0 and 1, found {share!r}")
     number = RESAMPLES[test] if resamples is None else resamples
     check_resampling(number, seed, fewest=1)
     settings = SystemsSettings(test, correction, number, seed, parity, LEVEL, alpha, power, level)
@@ -156,26 +163,27 @@ def compare_systems(
     if scorers is None:
         return _by_preferences(dataset, baseline, settings)
     check_texts(dataset)
-    if not isinstance(scorers, Mapping):
-        scorers = scorers_by_name(scorers)
+    named = scorers_by_name(scorers)
+    if not named:
+        raise OptionError("scorers: expected a metric or ranker, found none; without scorers preferences are compared")
     # the rows of statistics that are known are those of the data set as it is
     dataset, left_out = without_only_references(dataset) if statistics is None else (dataset, None)
     tables = [
         _SystemTable(dataset, lp) for lp in dict.fromkeys(dataset.source_language_pairs[dataset.candidate_source])
     ]
     units = documents(dataset)[0] if level == "document" else None
-    tables, alone = _comparable(tables, units)
+    tables, alone = _comparable(tables, units, left_out)
     for table in tables:
         _check_baseline(baseline, table.names, table.where)
-    scorers = {name: systems_scorer(scorer) for name, scorer in scorers.items()}
+    made = {name: systems_scorer(scorer) for name, scorer in named.items()}
     human = judged_by_people(dataset, kind, resamples=RESAMPLES["bs"], seed=seed)
     people = {ranking.lp: ranking for ranking in human.rankings}
     if statistics is None:
-        statistics = {name: scorer.statistics(dataset) for name, scorer in scorers.items()}
+        statistics = {name: scorer.statistics(dataset) for name, scorer in made.items()}
     comparisons = [
         _compare(table, name, scorer, statistics[name], units, baseline, settings, people.get(table.lp), human.scores)
         for table in tables
-        for name, scorer in scorers.items()
+        for name, scorer in made.items()
     ]
     largest = max((len(comparison.pairs) for comparison in comparisons if comparison.test != "exact"), default=0)
     few = [too_few_resamples(number, largest, correction, alpha) if largest else None]
@@ -184,7 +192,7 @@ def compare_systems(
         dataset.name,
         _signature(dataset, settings, baseline, human.rankings),
         settings,
-        tuple(_described(name, scorer, dataset) for name, scorer in scorers.items()),
+        tuple(_described(name, scorer, dataset) for name, scorer in made.items()),
         tuple(comparisons),
         human.rankings,
         (*filter(None, [left_out]), *alone, *human.notes, *dict.fromkeys(filter(None, few))),
@@ -192,10 +200,10 @@ def compare_systems(
     )
 
 
-def scorers_by_name(
-    scorers: str | Path | Metric | Ranker | Scorer | Sequence[str | Path | Metric | Ranker | Scorer],
-) -> dict[str, Scorer]:
+def scorers_by_name(scorers: Scorers) -> dict[str, Scorer]:
     """Turn one or several metrics or rankers into scorers, by name."""
+    if isinstance(scorers, Mapping):
+        return {str(name): scorer_of(scorer) for name, scorer in scorers.items()}
     several = [scorers] if isinstance(scorers, str | Path | Metric | Ranker | Scorer) else scorers
     named = [(scorer.name, scorer) for scorer in map(scorer_of, several)]
     if (twice := first_repeated([name for name, _ in named])) is not None:
@@ -280,11 +288,14 @@ class _SystemTable:
         return None
 
 
-def _comparable(tables: Sequence[_SystemTable], units: Int64Array | None) -> tuple[list[_SystemTable], list[str]]:
+def _comparable(
+    tables: Sequence[_SystemTable], units: Int64Array | None, left_out: str | None
+) -> tuple[list[_SystemTable], list[str]]:
     """Return tables with several systems and sources, and notes on the other tables; raise an error if none is left."""
     single = [table.single(units) for table in tables]
     if all(single):
-        raise next(found[1] for found in single if found)
+        error = next(found[1] for found in single if found)
+        raise type(error)(f"{error} ({left_out})") if left_out else error
     notes = [
         f"left out {table.where}, which has only one {found[0]}"
         for table, found in zip(tables, single, strict=True)

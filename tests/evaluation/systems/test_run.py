@@ -61,6 +61,23 @@ def test_metrics_and_rankers_are_given_by_name_or_as_they_are_and_data_in_any_fo
         compare_systems(frame, ["bleu"], seed=-1)
 
 
+def test_a_mapping_names_scorers_that_are_given_in_any_form():
+    data = made(SYSTEMS, sources=40)
+    result = compare_systems(data, {"B": "bleu", 2: make_metric("ter")}, resamples=20)
+    by_name = compare_systems(data, ["bleu", "ter"], resamples=20)
+    assert [metric.name for metric in result.metrics] == ["B", "2"]
+    assert result.to_frame()["score"].equals(by_name.to_frame()["score"])
+    with pytest.raises(OptionError, match="expected a metric or ranker, found none"):
+        compare_systems(data, [])
+
+
+@pytest.mark.parametrize("value", [0, 1, 1.5, -0.1, float("nan"), "a", None])
+@pytest.mark.parametrize("option", ["alpha", "power"])
+def test_shares_are_between_0_and_1(option, value):
+    with pytest.raises(OptionError, match=f"{option}: expected a number between 0 and 1, found {value!r}"):
+        compare_systems(made({"A": 0.1, "B": 0.2}, sources=3), ["bleu"], **{option: value})
+
+
 @thorough
 def test_a_ranker_is_called_as_its_file(tmp_path):
     ranker = Ranker("bleu", C=0.01).fit(catalogue.load("sample"))
@@ -175,12 +192,17 @@ def test_every_language_pair_has_its_own_baseline():
     assert result.language_pairs == ("de-en", "fr-en")
     with pytest.raises(OptionError, match=r"--baseline: no system 'A' in made.* fr-en; available: 'B', 'C'"):
         compare_systems(joined, scorers("bleu"), baseline="A")
+    with pytest.raises(OptionError, match=r"--baseline: no system 1 in made.* available: 'A', 'B'"):
+        compare_systems(joined, scorers("bleu"), baseline=1)
 
 
 def test_a_system_that_is_the_only_reference_is_left_out():
     result = compare_systems(made({"a": 0.1, "b": 0.3, "ref": 0.0}, sources=40), scorers("chrf"))
     assert [system.system for system in result.comparisons[0].systems] == ["a", "b"]
     assert result.notes[0] == "made: left out 40 candidates of ref, each the only reference of its source"
+    alone = r"the output of only one system, 'a' \(made: left out 40 candidates of ref, each the only reference"
+    with pytest.raises(OptionError, match=alone):
+        compare_systems(made({"a": 0.1, "ref": 0.0}, sources=40), scorers("chrf"))
 
 
 def test_too_few_resamples_are_noted():
