@@ -525,3 +525,19 @@ def test_places_do_not_change_what_fails() -> None:
         inside = placed["start"].notna()
         lengths = [len({"target": output, "source": source}[side]) for side in placed["side"][inside]]
         assert all(placed["end"][inside] <= lengths)
+
+
+@pytest.mark.parametrize("spans", [False, True])
+def test_a_candidate_of_a_frame_is_its_row_and_the_table_is_the_callers_own(spans):
+    outputs = {
+        "A": ["Ein Haus.", "Es kostet 51 Euro."],
+        "B": ["Here is the translation: A house.", "It costs 15 euros."],
+    }
+    data = from_texts(outputs, None, ["Ein Haus.", "Es kostet 51 Euro."], lp="de-en")
+    frame = data.to_frame().sort_values("system").set_axis([7, 7, "x", None])
+    found = check_outputs(frame, spans=spans)
+    assert found["text"].tolist() == frame["text"].iloc[found["candidate"]].tolist()
+    assert {*found["candidate"]} == {1, 2, 3}
+    first = check_outputs(data, spans=spans)
+    first["found"] = "changed"
+    assert "changed" not in {*check_outputs(data, spans=spans)["found"]}

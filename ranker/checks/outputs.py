@@ -63,8 +63,8 @@ def check_outputs(candidates: Candidates, *, spans: bool = False) -> pd.DataFram
     Returns
     -------
     DataFrame
-        One row per output and check that it fails: ``candidate`` (row number), ``lp``, ``seg_id``, ``system``,
-        ``check``, ``found`` (what is wrong) and ``text``.
+        One row per output and check that it fails: ``candidate`` (its row number, of a frame the position of its first
+        row, as of ``iloc``), ``lp``, ``seg_id``, ``system``, ``check``, ``found`` (what is wrong) and ``text``.
 
     Examples
     --------
@@ -73,8 +73,8 @@ def check_outputs(candidates: Candidates, *, spans: bool = False) -> pd.DataFram
     >>> check_outputs(data)[["check", "found"]].values.tolist()
     [['preamble', 'Here is the translation'], ['numbers', '51 -> 15']]
     """
-    dataset = candidate_rows(candidates).dataset
-    return placed_checks(dataset) if spans else failed_checks(dataset)
+    rows = candidate_rows(candidates)
+    return rows.with_rows(placed_checks(rows.dataset) if spans else failed_checks(rows.dataset))
 
 
 def failures(dataset: Dataset) -> Int64Array:

@@ -200,3 +200,14 @@ def test_check_prints_places(tmp_path, capsys) -> None:
     shown = capsys.readouterr().out
     assert "numbers: 15 -> 51 (de-en 7 A, target 25-27)" in shown
     assert "numbers: 300 -> nothing (de-en 7 B, source 39-42)" in shown
+
+
+def test_a_candidate_of_a_frame_is_its_row():
+    data = from_texts({"A": ["It burns.", "It rains."], "B": ["It rains.", "It snows."]}, ["It rains.", "It snows."])
+    frame = data.to_frame().sort_values("system")
+    spans = explain_spans(frame, model="full-lexical").dropna(subset=["start"])
+    texts = frame["text"].iloc[spans["candidate"]]
+    assert {*spans["candidate"]} == {0, 1}
+    assert spans["text"].tolist() == [
+        text[start:end] for text, start, end in zip(texts, spans["start"], spans["end"], strict=True)
+    ]

@@ -50,6 +50,10 @@ class CandidateRows:
         rows = frame if self.candidate is None else frame.iloc[self.candidate]
         return rows.set_axis(self.index)
 
+    def with_rows(self, found: pd.DataFrame) -> pd.DataFrame:
+        """Return a copy of a frame with the column ``candidate``, in which it is the first row of each candidate."""
+        return found.assign(candidate=self.first[found["candidate"]])
+
 
 def candidate_rows(candidates: Candidates) -> CandidateRows:
     """Convert candidates in any form to a data set, keeping the rows and index of a data frame."""

@@ -175,11 +175,12 @@ def explain_spans(candidates: Candidates, *, model: str | Path | None = None) ->
     Returns
     -------
     DataFrame
-        Marked errors by the rater ``ranker``, one row per span: ``candidate`` (row number), ``lp``, ``doc``,
-        ``seg_id``, ``system``, ``rater``, ``start`` and ``end`` (characters of the text from ``start`` up to but not
-        including ``end``), ``severity``, ``category``, ``side``, ``cost``, ``text`` and ``instead`` (words of the
-        nearest reference). The last row of each candidate has no position and the category ``rest``; its ``cost`` is
-        the remainder, so that a candidate's costs add up to the distance from the score of the best text.
+        Marked errors by the rater ``ranker``, one row per span: ``candidate`` (its row number, of a frame the position
+        of its first row, as of ``iloc``), ``lp``, ``doc``, ``seg_id``, ``system``, ``rater``, ``start`` and ``end``
+        (characters of the text from ``start`` up to but not including ``end``), ``severity``, ``category``, ``side``,
+        ``cost``, ``text`` and ``instead`` (words of the nearest reference). The last row of each candidate has no
+        position and the category ``rest``; its ``cost`` is the remainder, so that a candidate's costs add up to the
+        distance from the score of the best text.
 
     Examples
     --------
@@ -189,12 +190,13 @@ def explain_spans(candidates: Candidates, *, model: str | Path | None = None) ->
     >>> spans[["start", "end", "text", "instead"]].dropna().values.tolist()
     [[3, 8, 'burns', 'rains']]
     """
-    dataset = candidate_rows(candidates).dataset
+    given = candidate_rows(candidates)
+    dataset = given.dataset
     ranker = Ranker.load(default_model(dataset) if model is None else model)
     if note := ranker.note(dataset):
         log_note(note)
     contributions = without_votes(dataset, ranker.feature_set.extractors, ranker.contributions)
-    return spans_frame(dataset, [*candidate_spans(ranker, dataset, contributions)])
+    return given.with_rows(spans_frame(dataset, [*candidate_spans(ranker, dataset, contributions)]))
 
 
 def candidate_spans(
