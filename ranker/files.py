@@ -345,17 +345,16 @@ def _make_temporary(folder: Path, mode: int = 0o666, *, directory: bool = False)
     while True:
         # the system takes from the mode what the user does not want; tempfile would make files for the user alone
         path = folder / f"{_TEMPORARY}{os.urandom(8).hex()}"
-        try:
-            if directory:
-                path.mkdir()
+        if directory:
+            path.mkdir()
+            try:
                 descriptor = locks.open_folder(path)
-            else:
-                flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-                descriptor = os.open(path, flags, mode)
-        except (FileExistsError, FileNotFoundError):
-            if not folder.is_dir():
-                raise
-            continue
+            except FileNotFoundError:
+                # another run has taken it for left
+                continue
+        else:
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+            descriptor = os.open(path, flags, mode)
         locks.lock(descriptor)
         # another run may have taken it for left before it was locked
         if path.exists():

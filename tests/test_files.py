@@ -6,6 +6,7 @@ import gzip
 import os
 import stat
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -91,3 +92,11 @@ def test_notes_of_the_library_are_printable(caplog):
     errors.log_note("b", HOSTILE)
     assert caplog.messages == [f"ranker: note: {ESCAPED}", f"ranker: note: {ESCAPED}: b"]
     assert caplog.records[0].filename == "test_files.py"
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="only where there is such a directory")
+def test_a_directory_in_which_no_file_can_be_made_is_refused():
+    with pytest.raises(DataError, match="cannot be written"), files.replacing("/proc/self/made"):
+        pass
+    with pytest.raises(DataError, match="cannot be written"), files.replacing_together("/proc/self"):
+        pass
