@@ -86,7 +86,9 @@ def dataset_and_rows(
     """Return a frame's data set, and each row's candidate, shape (rows,), or None if rows hold several candidates."""
     if not isinstance(frame, pd.DataFrame) and is_frame(frame):
         arrow = hasattr(frame, "__arrow_c_stream__")
-        frame = pa.table(frame).to_pandas() if arrow else frame.to_pandas()
+        # of a series it makes no table
+        with contextlib.suppress(pa.ArrowInvalid):
+            frame = pa.table(frame).to_pandas() if arrow else frame.to_pandas()
     if not isinstance(frame, pd.DataFrame):
         what = f"expected a data frame with one row per candidate, found {type(frame).__name__}"
         raise DataError(f"{what}: use ranker.from_records for records, ranker.from_texts for texts", file=name)
@@ -206,8 +208,10 @@ def from_texts(
         system: _texts(texts, f"translations[{system!r}]" if several else "translations", name)
         for system, texts in systems.items()
     }
+    references = _listed_references(references, name)
+    source_texts = None if sources is None else _texts(sources, "sources", name)
     if align:
-        outputs = _aligned(outputs, references, sources, name)
+        outputs = _aligned(outputs, references, source_texts, name)
     first, expected = next(iter(outputs.items()))
     size = len(expected)
     for system, texts in outputs.items():
@@ -217,13 +221,13 @@ def from_texts(
                 file=name,
             )
     by_source = _references(references, size, name)
-    source_texts = [""] * size if sources is None else _texts(sources, "sources", name)
+    source_texts = [""] * size if source_texts is None else source_texts
     if len(source_texts) != size:
         raise DataError(f"sources: expected {size}, one per translation, found {len(source_texts)}", file=name)
     with _naming(name, str):
-        return build_dataset(
+        dataset = build_dataset(
             name,
-            {"lp": [lp] * size, "text": source_texts},
+            {"lp": [None] * size, "text": source_texts},
             {
                 "source": np.repeat(np.arange(size), [*map(len, by_source)]),
                 "text": [text for texts in by_source for text in texts],
@@ -235,21 +239,42 @@ def from_texts(
             },
             {},
         )
+    return with_language_pair(dataset, [lp] if lp else [])
 
 
 def _aligned(
-    outputs: Mapping[str, list[str]], references: References | None, sources: Texts | None, name: str
+    outputs: Mapping[str, list[str]], references: References | None, sources: list[str] | None, name: str
 ) -> dict[str, list[str]]:
     from ranker.corpora.line_alignment import align_lines
 
     if sources is None and references is None:
         raise DataError("align: nothing to align translations to; give sources or references", file=name)
     streams = [*references.values()] if isinstance(references, Mapping) else [references]
-    size = len(_texts(sources, "sources", name) if sources is not None else streams[0] or [])
+    size = len(sources if sources is not None else streams[0] or [])
     wanted = _references(references, size, name)
     if sources is not None:
         wanted = [texts or [source] for texts, source in zip(wanted, sources, strict=True)]
     return {system: align_lines(texts, wanted, f"{name}: {system}") for system, texts in outputs.items()}
+
+
+def _listed_references(references: References | None, name: str) -> References | None:
+    """Return references as a list, or as a dict of lists of texts."""
+    if isinstance(references, str):
+        raise DataError("references: expected a list, found a string: put the string in a list", file=name)
+    if isinstance(references, Mapping):
+        return {key: _texts(texts, f"references[{key!r}]", name) for key, texts in references.items()}
+    return None if references is None else _listed(references, "references", name)
+
+
+def _listed(values: Iterable[Any], what: str, name: str) -> list[Any]:
+    """Return the values of an array, a series or another iterable in order; refuse frames, dicts and sets."""
+    if hasattr(values, "columns"):
+        what = f"{what}: expected a list, found {type(values).__name__}"
+        raise DataError(f"{what}: to give a list for each column, make a dict of the columns", file=name)
+    if isinstance(values, Mapping | set | frozenset) or getattr(values, "shape", None) == ():
+        raise DataError(f"{what}: expected a list, found {type(values).__name__}", file=name)
+    # items of Arrow's arrays are no texts
+    return values.to_pylist() if hasattr(values, "to_pylist") else [*values]
 
 
 def by_translation(references: References | None) -> References | None:
@@ -259,7 +284,7 @@ def by_translation(references: References | None) -> References | None:
     """
     if references is None or isinstance(references, str | Mapping):
         return references
-    entries = [*references]
+    entries = _listed(references, "references", "texts")
     sizes = {-1 if isinstance(entry, str) else _length(entry) for entry in entries}
     return entries if len(sizes) != 1 or min(sizes) < 1 else dict(enumerate(zip(*entries, strict=True)))
 
@@ -268,20 +293,16 @@ def _references(references: References | None, size: int, name: str) -> list[lis
     """Return a list of references for each source."""
     if references is None:
         return [[]] * size
-    if isinstance(references, str):
-        raise DataError("references: expected a list, found a string: put the string in a list", file=name)
     if isinstance(references, Mapping):
-        streams = [_texts(texts, f"references[{key!r}]", name) for key, texts in references.items()]
-        for key, texts in zip(references, streams, strict=True):
+        for key, texts in references.items():
             if len(texts) != size:
                 what = f"references[{key!r}]: expected one reference per translation, {size}, found {len(texts)}"
                 raise DataError(what, file=name)
-        return [list(texts) for texts in zip(*streams, strict=True)] if streams else [[]] * size
-    reference_lists = [*references]
-    square = size > 1 and all(not isinstance(entry, str) and _length(entry) == size for entry in reference_lists)
-    if len(reference_lists) != size:
-        what = f"{counted(size, 'translation')} but references for {len(reference_lists)}"
-        if reference_lists and square:
+        return [[*texts] for texts in zip(*references.values(), strict=True)] if references else [[]] * size
+    square = size > 1 and all(not isinstance(entry, str) and _length(entry) == size for entry in references)
+    if len(references) != size:
+        what = f"{counted(size, 'translation')} but references for {len(references)}"
+        if references and square:
             what += ": expected references grouped by translation; transpose them with list(zip(*references))"
         raise DataError(f"{what}; expected one reference, or a list of references, per translation", file=name)
     if square:
@@ -296,7 +317,7 @@ def _references(references: References | None, size: int, name: str) -> list[lis
         )
     return [
         _texts([entry] if isinstance(entry, str) else entry, f"references[{number}]", name)
-        for number, entry in enumerate(reference_lists)
+        for number, entry in enumerate(references)
     ]
 
 
@@ -308,7 +329,7 @@ def _texts(values: object, what: str, name: str) -> list[str]:
     """Return values as a list of texts, or raise an error that names a value that is not a text."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise DataError(f"{what}: expected a list of strings, found {shown(values)}", file=name)
-    texts = [*values]
+    texts = _listed(values, what, name)
     wrong = next((number for number, text in enumerate(texts) if not isinstance(text, str)), None)
     if wrong is not None:
         advice = f" {MISSING}" if _plain(texts[wrong]) is None else ""

@@ -146,6 +146,13 @@ def test_errors_name_the_record(records, message):
         ((["a"], ["b"], ["c", "d"]), "sources: expected 1, one per translation, found 2"),
         (({}, ["b"]), "no system"),
         (([],), "contains no source"),
+        (({"a", "b"}, ["a", "b"]), "translations: expected a list, found set"),
+        ((["a"], [{"a", "b"}]), "references[0]: expected a list, found set"),
+        ((["a"], ["b"], {"c": "d"}), "sources: expected a list, found dict"),
+        ((np.array("a"), ["a"]), "translations: expected a list, found ndarray"),
+        ((pd.DataFrame([["a"]]), ["b"]), "translations: expected a list, found DataFrame: to give a list for each"),
+        ((["a"], pd.DataFrame([["b"]])), "references: expected a list, found DataFrame: to give a list for each"),
+        ((["a"], pa.table({"r": ["b"]})), "references: expected a list, found Table: to give a list for each"),
     ],
 )
 def test_errors_of_texts(arguments, message):
@@ -182,6 +189,26 @@ def test_references_that_can_be_read_in_one_way_are_read():
     ]
 
 
+@pytest.mark.parametrize("align", [False, True])
+@pytest.mark.parametrize("listed", [list, iter, np.array, pd.Series, pa.array, lambda texts: pa.chunked_array([texts])])
+def test_lists_of_texts_may_be_arrays_or_iterators(listed, align):
+    first, second = ["the cat sat", "it rains"], ["a cat sat down", "rain falls"]
+    expected = from_texts(first, {0: second}, first).fingerprint
+    assert from_texts(listed(first), {0: listed(second)}, listed(first), align=align).fingerprint == expected
+    assert from_texts(listed(first), listed(second), listed(first), align=align).fingerprint == expected
+    assert make_metric("chrf").compute(predictions=listed(first), references=listed(second)) == {
+        "chrf": float(make_metric("chrf")(first, second))
+    }
+
+
+@pytest.mark.parametrize("lp", ["german", "zh", "*-en"])
+def test_a_language_pair_has_two_languages(lp):
+    for read in (from_texts, make_metric("bleu")):
+        with pytest.raises(DataError, match="expected --lp with one language pair, such as de-en"):
+            read(["a"], ["b"], lp=lp)
+    assert from_texts(["a"], lp="ENG>zho").language_pairs == ["en-zh"]
+
+
 def test_a_notebook_shows_sizes_and_texts():
     shown = from_frame(FRAME.assign(mt="<b>"))._repr_html_()
     assert "2 systems" in shown
@@ -196,6 +223,9 @@ def test_the_examples_of_the_docstrings():
 def test_what_is_no_frame_is_refused():
     with pytest.raises(DataError, match="expected a data frame with one row per candidate, found list: use ranker"):
         from_frame([{"text": "a"}])  # type: ignore[arg-type]
+    for series in (pd.Series(["a"]), pa.chunked_array([["a"]])):
+        with pytest.raises(DataError, match=r"one row per candidate, found (Series|ChunkedArray): use ranker"):
+            ranker.score(series, "chrf")
 
 
 class HubDataset:
