@@ -54,8 +54,16 @@ class Term:
     place: int = 0
 
 
+def as_text(text: object) -> str:
+    """Return the text of a notation, or refuse what is no text, such as a list of names."""
+    if not isinstance(text, str):
+        raise OptionError(f"expected names with options as one text, such as 'bleu[order=2],chrf', found {text!r}")
+    return text
+
+
 def split(text: str) -> list[str]:
     """Split `text` at commas outside brackets."""
+    text = as_text(text)
     parts, depth, start = [], 0, 0
     for position, character in enumerate(text):
         depth += (character == "[") - (character == "]")
@@ -71,7 +79,7 @@ def split(text: str) -> list[str]:
 
 def open_brackets(text: str) -> tuple[str, str]:
     """Split ``name[...]`` into the name and the text in its brackets."""
-    text = text.strip()
+    text = as_text(text).strip()
     _check_depth(text)
     name, bracket, rest = text.partition("[")
     if not _NAME.match(name) or (bracket and not rest.endswith("]")):
@@ -224,7 +232,7 @@ def settle_options(instance: Any) -> None:
         return
     for option in options_of(instance):
         value = getattr(instance, option)
-        settle(instance, option, _typed(value, hints[option], f"{instance.name}[{option}={value!r}]"))
+        settle(instance, option, typed(value, hints[option], f"{instance.name}[{option}={value!r}]"))
 
 
 def options_of(kind: Any) -> dict[str, dataclasses.Field[Any]]:
@@ -291,7 +299,8 @@ def _convert(text: str, hint: Any, where: str) -> object:
     raise _unexpected(text, hint, where)
 
 
-def _typed(value: object, hint: Any, where: str) -> object:
+def typed(value: object, hint: Any, where: str) -> object:
+    """Convert an option value to its declared type; an error names it by `where`."""
     for alternative in _alternatives(hint):
         if typing.get_origin(alternative) is Literal:
             for choice in typing.get_args(alternative):

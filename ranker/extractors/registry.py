@@ -212,7 +212,7 @@ def make_metric(text: str) -> Metric:
 
 def _column(text: str) -> tuple[str, str]:
     """Split a column's notation into its extractor's notation and the part after the full stop, which may be empty."""
-    name, bracket, rest = text.strip().partition("[")
+    name, bracket, rest = notation.as_text(text).strip().partition("[")
     if bracket:
         inner, closed, part = rest.rpartition("]")
         return (f"{name}[{inner}]", part[1:]) if closed and part.startswith(".") else (text, "")

@@ -109,8 +109,9 @@ class Ranker:
         base: str | None = None,
         nonnegative: bool = False,
     ) -> None:
+        parent_name = None if base is None else str(base)
         self.settings = Settings(
-            features, C, loss, kind, pairs, seed, references_as_candidates, exclude_self, base, nonnegative
+            features, C, loss, kind, pairs, seed, references_as_candidates, exclude_self, parent_name, nonnegative
         )
         self._features = FeatureSet.parse(STANDARD if features == AUTO else features)
         if self._features.names_files:
@@ -118,8 +119,8 @@ class Ranker:
         self.base: ParentModel | None = None
         self.model: TrainedModel | None = None
         self.training_notes: tuple[str, ...] = ()
-        if base is not None:
-            parent, name = Ranker.load(base)._trained(), Path(base).name
+        if parent_name is not None:
+            parent, name = Ranker.load(parent_name)._trained(), Path(parent_name).name
             self.settings = dataclasses.replace(self.settings, base=name)
             self._features = parent.feature_set
             self.base = ParentModel(f"{name}#{parent.digest[:8]}", parent.weight_sets, parent.mean, parent.scale)

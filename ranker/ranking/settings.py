@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral
-from typing import Any, Final, Literal, get_args
+from numbers import Integral, Real
+from typing import Any, Final, Literal
 
 from ranker.errors import OptionError
 from ranker.learning.svm.penalty import EXPECTED, is_penalty
+from ranker.notation import field_types, settle, typed
 from ranker.storage.plain_data import record
 
 Loss = Literal["hinge", "squared_hinge"]
@@ -41,6 +42,13 @@ class Settings:
     nonnegative: bool = False
 
     def __post_init__(self) -> None:
+        if self.C != AUTO and not (isinstance(self.C, Real) and not isinstance(self.C, bool) and is_penalty(self.C)):
+            raise OptionError(f"C={self.C!r}: {EXPECTED}")
+        if not (isinstance(self.seed, Integral) and 0 <= self.seed < 2**32):
+            raise OptionError(f"seed={self.seed!r}: expected a whole number from 0 to 4294967295")
+        for name, hint in field_types(Settings).items():
+            value = getattr(self, name)
+            settle(self, name, typed(value, hint, f"{name}={value!r}"))
         if self.nonnegative and (self.base is not None or self.loss != "squared_hinge"):
             what = f"base {self.base}" if self.base is not None else f"loss {self.loss}"
             raise OptionError(f"nonnegative=True: not possible with {what}; remove one of the two options")
@@ -49,17 +57,10 @@ class Settings:
                 f"features {self.features!r}: a ranker adapted from {self.base} uses the features of {self.base}; "
                 "remove this option"
             )
-        for name, value, choices in (("loss", self.loss, Loss), ("pairs", self.pairs, PairCounting)):
-            if value not in get_args(choices):
-                raise OptionError(f"{name}={value!r}: expected one of {', '.join(get_args(choices))}")
         if self.exclude_self and not self.references_as_candidates:
             raise OptionError(
                 "exclude_self=True: applies to references as candidates; set references_as_candidates too"
             )
-        if self.C != AUTO and not (isinstance(self.C, int | float) and is_penalty(self.C)):
-            raise OptionError(f"C={self.C!r}: {EXPECTED}")
-        if not (isinstance(self.seed, Integral) and 0 <= self.seed < 2**32):
-            raise OptionError(f"seed={self.seed!r}: expected a whole number from 0 to 4294967295")
 
     def document(self) -> dict[str, Any]:
         """Return the settings as JSON values; `read` is the inverse."""

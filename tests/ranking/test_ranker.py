@@ -9,9 +9,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from ranker import Ranker, load_dataset
+from ranker import Features, Ranker, load_dataset, make_metric, train
 from ranker.corpora.schema import table
 from ranker.errors import DataError, ModelError, OptionError
+from ranker.metrics import Bleu
 from ranker.ranking.by_score import rank_by
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.scorers import RankerScorer, trained_on
@@ -280,11 +281,44 @@ def test_C_out_of_range(C):
 
 
 @pytest.mark.parametrize(
-    ("option", "known"), [("loss", "hinge, squared_hinge"), ("pairs", "judgements, aggregated, balanced")]
+    ("option", "value", "expected"),
+    [
+        ("loss", "balance", "hinge | squared_hinge"),
+        ("pairs", "balance", "judgements | aggregated | balanced (did you mean 'balanced'?)"),
+        ("nonnegative", "no", "true or false"),
+        ("references_as_candidates", 1, "true or false"),
+        ("kind", None, "text"),
+        ("features", ["bleu", "chrf"], "text"),
+        ("features", None, "text"),
+    ],
 )
-def test_choices_are_checked(option, known):
-    with pytest.raises(OptionError, match=f"^{option}='balance': expected one of {known}$"):
-        Ranker("bleu", **{option: "balance"})
+def test_types_and_choices_are_checked(option, value, expected):
+    with pytest.raises(OptionError) as raised:
+        Ranker(**{option: value})
+    assert str(raised.value) == f"{option}={value!r}: expected {expected}"
+
+
+def test_numbers_may_be_of_numpy_and_a_base_a_path(sample, tmp_path):
+    ranker = Ranker("bleu", C=np.float32(0.5)).fit(sample)
+    ranker.save(tmp_path / "x.model")
+    assert Ranker.load(tmp_path / "x.model").settings == ranker.settings == Ranker("bleu", C=0.5).settings
+    assert type(Ranker("bleu", seed=np.int64(3)).settings.seed) is int
+    assert Ranker(base=tmp_path / "x.model").settings == Ranker(base=str(tmp_path / "x.model")).settings  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("make", [make_metric, FeatureSet.parse, lambda text: Features(text).fit(None)])
+@pytest.mark.parametrize("text", [None, 3, ["bleu"], Bleu()])
+def test_names_that_are_no_text_are_refused(make, text):
+    with pytest.raises(OptionError, match="expected names with options as one text, such as 'bleu"):
+        make(text)
+
+
+@pytest.mark.parametrize("options", [{"folds": 1}, {"folds": "5"}, {"folds": 2.5}, {"seed": -1}, {"seed": "1"}])
+def test_a_training_refuses_folds_and_seeds_before_it_learns(sample, options):
+    ranker = Ranker("bleu", C=0.1)
+    with pytest.raises(OptionError, match=next(iter(options))):
+        train(sample, ranker, **options)
+    assert ranker.model is None
 
 
 @pytest.mark.parametrize("seed", [-1, 2**32, 0.5])

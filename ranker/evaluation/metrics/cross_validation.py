@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from pathlib import Path
 from typing import cast
 
@@ -24,6 +25,7 @@ from ranker.corpora.catalogue.candidate_rows import Candidates
 from ranker.corpora.judgements import Judged
 from ranker.corpora.source_keys import same_source
 from ranker.errors import DataError, ModelError, OptionError, RankerError, counted, log_note
+from ranker.evaluation.choices import check_resampling
 from ranker.evaluation.metrics.candidates import CandidateScores
 from ranker.evaluation.metrics.result import Comparison
 from ranker.evaluation.metrics.run import compare
@@ -121,11 +123,19 @@ def train(
     >>> train("sample", Ranker("bleu", C=0.01)).to_frame()["name"].tolist()
     ['this model', 'chrf', 'full']
     """
-    ranker, rivals = Ranker(ranker) if isinstance(ranker, str) else ranker, scorers_by_name(compare)
+    check_resampling(0, seed)
+    if folds:
+        _check_folds(folds)
+    ranker, rivals = ranker if isinstance(ranker, Ranker) else Ranker(ranker), scorers_by_name(compare)
     table = ranker.fit_table(training_data(candidates, ranker.settings.kind))
     if not folds or len(table.blocks) < 2:
         return TrainingResult(ranker, None)
     return TrainingResult(ranker, cross_validate(ranker, table, rivals=rivals, included=True, folds=folds, seed=seed))
+
+
+def _check_folds(folds: object) -> None:
+    if not (isinstance(folds, Integral) and int(folds) >= 2):
+        raise OptionError(f"folds={folds!r}: expected at least 2")
 
 
 def cross_validate(
@@ -143,8 +153,7 @@ def cross_validate(
     If `included`, the included ranker that suits the data is compared too. Each ranker is compared on the sources that
     it did not learn from.
     """
-    if folds < 2:
-        raise OptionError(f"folds={folds}: expected at least 2")
+    _check_folds(folds)
     if ranker.training is None:
         raise ModelError("the ranker is not trained; call fit_table before the cross-validation")
     judged_sources = len(table.blocks)
