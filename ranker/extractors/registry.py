@@ -139,7 +139,8 @@ def _unknown(name: str) -> OptionError:
         )
     included = {path.parent.name for path in share.directory("models").glob("*/model.json")}
     if name in included or (name.endswith(".model") and exists(name)):
-        return OptionError(f"{what}: this is a model; give it with --model, as in: ranker rank --model {name}")
+        use = f"give it with --model, as in: ranker rank --model {name} (in Python: Ranker.load({name!r}))"
+        return OptionError(f"{what}: this is a model; {use}")
     other = _OTHER_NAMES.get(lower)
     hint = f" (did you mean {other!r}?)" if other else nearest(name, known)
     return OptionError(f"{what}{hint}; available: {', '.join(known)}")

@@ -102,6 +102,7 @@ def explain(candidates: Candidates, *, model: str | Path | None = None, checks: 
     candidates : Dataset, DataFrame, list of dict, str or Path
         In any form that `Ranker.score` takes.
     model : str or Path, optional
+        As of `rank`.
     checks : bool, default True
         As in `rank`.
 

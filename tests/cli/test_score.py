@@ -215,7 +215,8 @@ def test_several_references_and_systems_in_parallel_files(score: Score) -> None:
 @pytest.mark.parametrize("model", ["full", "own.model"])
 def test_a_model_given_as_a_metric_is_refused_with_the_option_that_takes_it(refused, model: str) -> None:
     Path("own.model").touch()
-    says = f"'{model}': this is a model; give it with --model, as in: ranker rank --model {model}"
+    says = f"'{model}': this is a model; give it with --model, as in: ranker rank --model {model} "
+    says += rf"\(in Python: Ranker\.load\({model!r}\)\)"
     refused("score", "sample", "-m", model, says=says)
 
 
