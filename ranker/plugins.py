@@ -11,6 +11,7 @@ from ranker.corpora.selection import without_references
 from ranker.errors import ModelError
 from ranker.extractors.base import Extractor, FittedExtractor, Metric, SentenceMean, checked, from_notation, unfitted
 from ranker.extractors.needs import Needs
+from ranker.extractors.registry import undefined
 from ranker.text.reference_pairs import reference_pairs
 from ranker.text.tokens import token_batch
 
@@ -60,7 +61,12 @@ def check(extractor: Extractor | type[Extractor], dataset: Dataset | None = None
     >>> from ranker.extractors.ngram.chrf import Chrf
     >>> check(Chrf)
     """
-    made = extractor() if isinstance(extractor, type) else extractor
+    kind = extractor if isinstance(extractor, type) else type(extractor)
+    if not issubclass(kind, Extractor):
+        raise ModelError(f"{kind.__name__}: expected a class derived from Metric, FittedExtractor or Extractor")
+    if missing := undefined(kind):
+        raise ModelError(f"{kind.__name__}: expected a class that defines {', '.join(missing)}")
+    made = kind() if isinstance(extractor, type) else extractor
     data = catalogue.load("sample") if dataset is None else dataset
     _check_declarations(made)
     fitted = made.fit(data)
@@ -105,7 +111,9 @@ def _check_declarations(made: Extractor) -> None:
 
 
 def _columns(fitted: FittedExtractor, dataset: Dataset) -> FloatArray:
-    return checked(fitted, "transform", fitted.transform(dataset), (len(dataset), len(fitted.columns)))
+    columns = checked(fitted, "transform", fitted.transform(dataset), (len(dataset), len(fitted.columns)))
+    _expect(fitted, bool(np.isfinite(columns).all()), "columns of finite numbers")
+    return columns
 
 
 def _close(values: FloatArray, others: FloatArray) -> bool:

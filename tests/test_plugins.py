@@ -63,6 +63,11 @@ class Wrong(SentenceMean):
         return np.zeros((len(dataset), 1))
 
 
+def with_values(name, value):
+    """Return a class of extractors whose only column has this value for all candidates."""
+    return dataclass(frozen=True)(type(name, (Longest,), {"transform": lambda _, data: np.full((len(data), 1), value)}))
+
+
 @pytest.mark.parametrize(
     ("kind", "says"),
     [
@@ -72,6 +77,10 @@ class Wrong(SentenceMean):
         (type("Loose", (FittedExtractor,), {"name": "loose", "transform": Longest.transform}), "a frozen dataclass"),
         (dataclass(frozen=True)(type("Old", (Longest,), {"needs_references": False})), "no attribute needs_references"),
         (dataclass(frozen=True)(type("Twice", (Longest,), {"columns": ("a", "a")})), "columns with different names"),
+        (type("Nameless", (FittedExtractor,), {}), "a class that defines transform, name"),
+        (int, "a class derived from Metric, FittedExtractor or Extractor"),
+        (with_values("Endless", np.inf), "columns of finite numbers"),
+        (with_values("Unknown", np.nan), "columns of finite numbers"),
         (dataclass(frozen=True)(type("Lower", (Longest,), {"lower_is_better": ("a",)})), "only its columns as low"),
     ],
     ids=lambda value: getattr(value, "__name__", None),

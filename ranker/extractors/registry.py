@@ -124,11 +124,16 @@ def extractor_class(name: str) -> type[Extractor]:
     if not (isinstance(kind, type) and issubclass(kind, Extractor)):
         what = "expected a class derived from Metric, FittedExtractor or Extractor of ranker.plugins"
         raise OptionError(f"{_described(point)}: {point.value} is not an extractor; {what}")
-    missing = [*sorted(kind.__abstractmethods__), *(() if hasattr(kind, "name") else ["name"])]
+    missing = undefined(kind)
     if missing or not dataclasses.is_dataclass(kind):
         what = f"lacks {', '.join(missing)}" if missing else "is not a dataclass"
         raise OptionError(f"{_described(point)}: {point.value} {what}; expected a dataclass that defines all methods")
     return kind
+
+
+def undefined(kind: type[Extractor]) -> list[str]:
+    """Return the names of the methods and attributes that a class of extractors must define and does not."""
+    return [*sorted(kind.__abstractmethods__), *(() if hasattr(kind, "name") else ["name"])]
 
 
 def _unknown(name: str) -> OptionError:
