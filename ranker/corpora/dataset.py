@@ -82,6 +82,10 @@ class Dataset:
         """Return the number of candidates, which is also the number of rows of every feature matrix."""
         return len(self.candidates)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled or copied: the tables and the context, without views, which are made again."""
+        return {**vars(self), "_views": {key: value for key, value in self._views.items() if key == _CONTEXT}}
+
     def __repr__(self) -> str:
         """Return the data set's name and the sizes of its tables."""
         tables = [name for name in SCHEMA if name != "errors" or len(self.errors)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import pickle
 from itertools import product
 
 import numpy as np
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from ranker.corpora import catalogue
-from ranker.corpora.dataset import Dataset, block_offsets, concatenate_datasets, source_place
+from ranker.corpora.dataset import Dataset, block_offsets, concatenate_datasets, source_place, view
 from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import SCHEMA, table
@@ -225,3 +227,24 @@ def test_candidates_in_context_know_the_others() -> None:
     assert some.context.select_candidates(some.context_rows).fingerprint == some.fingerprint
     changed = dataclasses.replace(part, references=part.references.iloc[:0])
     assert changed.context is changed
+
+
+@view
+def never_pickled(data: Dataset) -> object:
+    return lambda: len(data)
+
+
+def copies(data: Dataset) -> list[Dataset]:
+    return [pickle.loads(pickle.dumps(data)), copy.copy(data), copy.deepcopy(data)]
+
+
+def test_a_data_set_is_pickled_and_copied_with_its_context_but_without_views() -> None:
+    data = small()
+    part = data.in_context(np.arange(len(data)) != 1)
+    for each in (data, part):
+        never_pickled(each)
+        for copied in copies(each):
+            assert copied.fingerprint == each.fingerprint
+            assert copied.context.fingerprint == each.context.fingerprint
+            np.testing.assert_array_equal(copied.context_rows, each.context_rows)
+            assert never_pickled(copied) is not never_pickled(each)
