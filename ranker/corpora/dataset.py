@@ -165,8 +165,13 @@ class Dataset:
         """Return the data set with the sources for which the mask `keep` (sources,) is true.
 
         If all sources are kept, this data set itself is returned.
+
+        Raises
+        ------
+        DataError
+            If `keep` is no mask of the sources.
         """
-        chosen = np.asarray(keep, dtype=bool)
+        chosen = self._mask(keep, len(self.sources), "source")
         if chosen.all():
             return self
         if self.context is not self:
@@ -191,18 +196,30 @@ class Dataset:
 
         Sources that keep no candidate stay, with their references. If all candidates are kept, this data set itself is
         returned, with its views.
+
+        Raises
+        ------
+        DataError
+            If `keep` is no mask of the candidates.
         """
-        rows = np.asarray(keep, dtype=bool)
+        rows = self._mask(keep, len(self), "candidate")
         return self if rows.all() else _selected(self, rows.tobytes())
 
     def in_context(self, keep: npt.ArrayLike) -> Dataset:
         """Select candidates as `select_candidates` does, but keep the whole data set as `context` for scoring."""
-        chosen = np.asarray(keep, dtype=bool)
+        chosen = self._mask(keep, len(self), "candidate")
         if chosen.all():
             return self
         rows = self.context_rows.copy()
         rows[rows] = chosen
         return _in_context(self.context, rows.tobytes())
+
+    def _mask(self, keep: npt.ArrayLike, size: int, thing: str) -> BoolArray:
+        mask = np.asarray(keep)
+        if mask.shape != (size,) or (size and mask.dtype.kind not in "bO"):
+            expected = f"expected a mask, true or false for each of {counted(size, thing)}"
+            raise DataError(f"{expected}, found {mask.dtype} of shape {mask.shape}", file=self.name)
+        return mask.astype(bool)
 
     @property
     def context(self) -> Dataset:

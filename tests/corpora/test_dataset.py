@@ -248,3 +248,14 @@ def test_a_data_set_is_pickled_and_copied_with_its_context_but_without_views() -
             assert copied.context.fingerprint == each.context.fingerprint
             np.testing.assert_array_equal(copied.context_rows, each.context_rows)
             assert never_pickled(copied) is not never_pickled(each)
+
+
+@pytest.mark.parametrize("keep", [[0, 2], [True], [[True] * 7], [1, 0, 1, 1, 0, 1, 1], "x", None, []])
+def test_a_selection_takes_a_mask_and_no_numbers_of_rows(keep: object) -> None:
+    data = small()
+    for select, rows in ((data.select_candidates, 7), (data.in_context, 7), (data.select_sources, 4)):
+        with pytest.raises(DataError, match=rf"small: expected a mask, true or false for each of {rows} \w+, found "):
+            select(keep)  # type: ignore[arg-type]
+    kept = data.candidates["system"] == "s0"
+    for mask in (kept, kept.to_numpy(), kept.tolist(), kept.astype("boolean"), kept.astype(object)):
+        assert data.select_candidates(mask).candidates["system"].tolist() == ["s0"] * 3

@@ -168,6 +168,8 @@ def compare_systems(
         raise OptionError("scorers: expected a metric or ranker, found none; without scorers preferences are compared")
     # the rows of statistics that are known are those of the data set as it is
     dataset, left_out = without_only_references(dataset) if statistics is None else (dataset, None)
+    if not len(dataset):
+        raise DataError("contains no candidate, expected outputs of at least two systems", file=dataset.name)
     tables = [
         _SystemTable(dataset, lp) for lp in dict.fromkeys(dataset.source_language_pairs[dataset.candidate_source])
     ]

@@ -226,6 +226,8 @@ def test_systems_must_translate_the_same_sources():
         compare_systems(doubled.select_candidates(np.arange(6) // 2 == 1), scorers("bleu"))
     with pytest.raises(DataError, match="made de-en has only one source: comparing systems requires at least two"):
         compare_systems(made({"A": 0.1, "B": 0.2}, sources=1), scorers("bleu"))
+    with pytest.raises(DataError, match="made: contains no candidate, expected outputs of at least two systems"):
+        compare_systems(data.select_candidates(np.zeros(6, dtype=bool)), scorers("bleu"))
 
 
 def test_language_pairs_with_one_source_or_system_are_left_out_with_a_note():
