@@ -21,7 +21,7 @@ from ranker.corpora.languages import LanguagePair
 from ranker.corpora.own_references import check_texts, without_only_references
 from ranker.corpora.records import first_repeated
 from ranker.corpora.sanity import nearly_identical
-from ranker.errors import DataError, OptionError, RankerError, nearest
+from ranker.errors import DataError, OptionError, RankerError, counted, nearest
 from ranker.evaluation.choices import Correction, Parity, ResamplingLevel, SystemTest, check_resampling
 from ranker.evaluation.correlation.pair_counts import count_pairs, tau_b
 from ranker.evaluation.correlation.pearson import pearson_rows
@@ -182,6 +182,13 @@ def compare_systems(
     people = {ranking.lp: ranking for ranking in human.rankings}
     if statistics is None:
         statistics = {name: scorer.statistics(dataset) for name, scorer in made.items()}
+    for name in made:
+        if name not in statistics or len(statistics[name]) != len(dataset):
+            found = counted(len(statistics[name]), "row") if name in statistics else "none"
+            what = (
+                f"statistics of {name}: expected a row for each of {counted(len(dataset), 'candidate')}, found {found}"
+            )
+            raise DataError(what, file=dataset.name)
     comparisons = [
         _compare(table, name, scorer, statistics[name], units, baseline, settings, people.get(table.lp), human.scores)
         for table in tables

@@ -71,6 +71,20 @@ def test_a_mapping_names_scorers_that_are_given_in_any_form():
         compare_systems(data, [])
 
 
+def test_known_statistics_have_a_row_for_each_candidate():
+    data = made({"A": 0.1, "B": 0.2}, sources=40)
+    rows = make_metric("bleu").statistics(data)
+    known = compare_systems(data, ["bleu"], statistics={"bleu": rows}, resamples=20)
+    assert known.comparisons == compare_systems(data, ["bleu"], resamples=20).comparisons
+    for statistics, found in (
+        ({"bleu": rows[:3]}, "3 rows"),
+        ({"bleu": np.tile(rows, (2, 1))}, "160 rows"),
+        ({}, "none"),
+    ):
+        with pytest.raises(DataError, match=f"statistics of bleu: expected a row for each of 80 .*, found {found}"):
+            compare_systems(data, ["bleu"], statistics=statistics)
+
+
 @pytest.mark.parametrize("value", [0, 1, 1.5, -0.1, float("nan"), "a", None])
 @pytest.mark.parametrize("option", ["alpha", "power"])
 def test_shares_are_between_0_and_1(option, value):
