@@ -20,7 +20,7 @@ import pandas as pd
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset, source_place, view
 from ranker.corpora.own_references import scored_apart
-from ranker.errors import DataError, OptionError
+from ranker.errors import DataError, OptionError, counted
 from ranker.extractors.base import Metric, checked, fitted_on, join_notes, mean_score, unfitted
 from ranker.extractors.composed.combine import with_files as metric_with_files
 from ranker.extractors.composed.external_scores import ExternalScores
@@ -262,6 +262,9 @@ def candidate_scores(scorer: Scorer, dataset: Dataset, statistics: FloatArray | 
     If `statistics` of the candidates are given, the scores are computed from these.
     """
     scores = sign_of(scorer) * scorer.score(scorer.statistics(dataset) if statistics is None else statistics)
+    if scores.shape != (len(dataset),):
+        expected = f"expected one for each of {counted(len(dataset), 'candidate')}: correct {type(scorer).__qualname__}"
+        raise OptionError(f"{scorer.name}: found scores of shape {scores.shape}, {expected}")
     bad = np.flatnonzero(~np.isfinite(scores))
     if len(bad):
         raise DataError(

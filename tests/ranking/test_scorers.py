@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ranker import compare_systems, evaluate, reward
+from ranker import compare_systems, evaluate, reward, score
 from ranker.corpora import catalogue
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, OptionError
@@ -96,6 +96,18 @@ def test_a_scorer_of_ones_own_is_evaluated_and_compares_systems(sample):
     scores = pd.Series(candidate_scores(Words(), sample)).groupby(sample.candidates["system"].to_numpy(object)).mean()
     assert means == pytest.approx(scores.to_dict())
     assert reward(Words(), checks=False)(completions=["one two", "one"]) == [2.0, 1.0]
+
+
+class TooFew(Words):
+    def statistics(self, dataset):
+        return super().statistics(dataset)[:3]
+
+
+def test_scores_of_another_number_of_candidates_are_refused(sample):
+    message = r"words: found scores of shape \(3,\), expected one for each of 840 candidates: correct TooFew"
+    for call in (score, evaluate):
+        with pytest.raises(OptionError, match=message):
+            call(sample, TooFew())
 
 
 class Broken(MetricScorer):
