@@ -10,7 +10,7 @@ import numpy as np
 
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import AUTO, human_scores, preference_pairs, resolve_kind
+from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, preference_pairs, resolve_kind
 from ranker.corpora.records import first_repeated
 from ranker.errors import DataError, OptionError, log_note
 from ranker.evaluation.choices import FEW_SOURCES, LEVELS, Correction, Level, Test
@@ -91,8 +91,9 @@ def compare(
     settings = ComparisonSettings(kind, resamples, seed, LEVEL, test, correction, alpha)
     results: list[_ScopeValues] = []
     for number, (dataset, scored) in enumerate(data):
-        used = resolve_kind(dataset, kind, learnt=learnt)
-        language_pairs = _judged_language_pairs(dataset, scored, used, human[number] if human else None)
+        own = human[number] if human else None
+        used = resolve_kind(dataset, kind, learnt=learnt) if own is None else "human"
+        language_pairs = _judged_language_pairs(dataset, scored, used, own)
         for pair in language_pairs if "segment" in levels else ():
             if not pair.orders_candidates:
                 log_note(f"{pair.where}: people order no two candidates of a source: only Pearson's r can be computed")
@@ -189,7 +190,7 @@ def _measure(
     if "document" in levels and documents > 1:
         groups.append(DocumentStatistics(language_pair))
     if "system" in levels and len(language_pair.systems) > 1:
-        groups.append(SystemStatistics(language_pair, settings.resamples))
+        groups.append(SystemStatistics(language_pair, settings.resamples, by_preferences=kind == PREFERENCES))
     # the streams of the first data set are those of `evaluate`, so that the two give the same intervals
     names: list[str | int] = [language_pair.lp, *([number] if number else [])]
     parts = [part_of(metric_scores, language_pair) for metric_scores in scored]

@@ -28,7 +28,7 @@ class SystemStatistics(StatisticSet):
 
     test_stream = "SystemFigures"
 
-    def __init__(self, language_pair: LanguagePairData, resamples: int = 0) -> None:
+    def __init__(self, language_pair: LanguagePairData, resamples: int = 0, *, by_preferences: bool = True) -> None:
         self.language_pair, self.units = language_pair, language_pair.sources
         self.size = len(language_pair.systems)
         if self.size * (self.size - 1) * max(self.units, resamples) > MOST_VALUES:
@@ -38,7 +38,8 @@ class SystemStatistics(StatisticSet):
         self.first, self.second = np.triu_indices(self.size, 1)
         self.rows = np.flatnonzero(language_pair.system >= 0)
         self.cell = language_pair.source[self.rows] * self.size + language_pair.system[self.rows]
-        self.preferences = language_pair.pairs.get("primary") or language_pair.pairs.get("official")
+        pairs = language_pair.pairs if by_preferences else {}
+        self.preferences = pairs.get("primary") or pairs.get("official")
         self.shared = self._by_preferences() if self.preferences else self._by_scores(language_pair.human, means=True)
         by_people = merge_ties(self.human(self.shared.sum(axis=0)))
         self.ordered = bool(np.fmin.reduce(by_people, initial=np.inf) < np.fmax.reduce(by_people, initial=-np.inf))

@@ -455,6 +455,26 @@ def test_ratings_that_all_tie_have_no_accuracy_beside_preferences():
     assert np.isnan(comparison.estimate("segment.acc-eq").value)
 
 
+def test_systems_are_judged_by_the_kind_of_judgement_that_is_asked_for_beside_preferences(human):
+    data = replace(preferred(human), ratings=graded(-human).ratings)
+    scored = [CandidateScores("m", human.ravel())]
+    for comparison in (
+        compare([(data, scored)], kind="fluency", resamples=0),
+        compare([(data, scored)], human=[-human.ravel()], resamples=0),
+    ):
+        assert comparison.estimate("system.pearson").value == pytest.approx(-1)
+        assert comparison.estimate("system.accuracy").value == 0
+    assert compare([(data, scored)], resamples=0).estimate("system.accuracy").value > 0.9
+
+
+def test_human_scores_may_be_given_for_data_without_judgements(human):
+    data = graded(np.full(human.shape, np.nan))
+    for given in (human.ravel(), {"m": human.ravel(), "n": -human.ravel()}):
+        comparison = evaluate(data, given, human=human.ravel(), resamples=0)
+        assert comparison.estimate("segment.spearman").value == pytest.approx(1)
+        assert "|against:human|" in comparison.signature
+
+
 def test_preferences_that_are_all_ties_are_refused():
     level = np.ones((3, 2))
     with pytest.raises(DataError, match="test: all preferences are ties, which order no candidates: give pref"):
