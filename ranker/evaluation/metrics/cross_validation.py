@@ -22,7 +22,7 @@ import pandas as pd
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.catalogue.candidate_rows import Candidates
-from ranker.corpora.judgements import Judged
+from ranker.corpora.judgements import PREFERENCES, Judged
 from ranker.corpora.source_keys import same_source
 from ranker.errors import DataError, ModelError, OptionError, RankerError, counted, log_note
 from ranker.evaluation.choices import check_resampling
@@ -273,8 +273,8 @@ def _estimate(comparison: Comparison, statistic: str, name: str) -> Estimate | N
 
 
 def _main_figure(comparison: Comparison) -> tuple[str, Estimate]:
-    """Return the deciding statistic (tau if defined, else Spearman's rho), and its value for the new model."""
-    tau = _estimate(comparison, TAU, THIS_MODEL)
+    """Return the deciding statistic (tau of preferences, else Spearman's rho), and its value for the new model."""
+    tau = _estimate(comparison, TAU, THIS_MODEL) if comparison.main_scope.kind == PREFERENCES else None
     return (TAU, tau) if tau else (SPEARMAN, comparison.estimate(SPEARMAN, metric=THIS_MODEL))
 
 

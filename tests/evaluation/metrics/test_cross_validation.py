@@ -179,6 +179,16 @@ def test_preferences_are_judged_by_tau_of_primary_pairs():
     assert all("(tau " in verdict for verdict in validation.verdicts)
 
 
+def test_scores_decide_beside_preferences_where_they_are_learnt_from():
+    data = planted("chrf")
+    grades = data.ratings["value"].to_numpy(np.float64).reshape(-1, 4)
+    data = dataclasses.replace(data, preferences=preferred(-grades).preferences)
+    ranker = Ranker("length", C=1.0, kind="fluency")
+    validation = cross_validate(ranker, ranker.fit_table(data), resamples=50)
+    assert validation.better == ("chrf",)
+    assert "(Spearman " in validation.verdicts[0]
+
+
 def test_a_ranker_is_compared_on_the_sources_that_it_was_not_trained_on(monkeypatch):
     data = planted("chrf", sources=48, name="mine")
     ranker = Ranker("length", C=1.0)
