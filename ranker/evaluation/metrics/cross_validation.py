@@ -178,7 +178,8 @@ def cross_validate(
     whole = _compared(table, scored, resamples, seed)
     assert whole is not None
     comparisons: dict[str, Comparison | None] = {}
-    known = {name: learnt_from(scorer, table.dataset) for name, scorer in compared.items()}
+    judged = np.isin(np.arange(len(table.dataset.sources)), table.group)
+    known = {name: learnt_from(scorer, table.dataset) & judged for name, scorer in compared.items()}
     for each in scored:
         seen = known.get(each.name, np.zeros(1, dtype=bool))
         part = [scored[0], each]
@@ -191,7 +192,10 @@ def cross_validate(
         whole.main_scope.sources,
         resamples,
         seed,
-        tuple(_row(comparison, name, whole, known.get(name)) for name, comparison in comparisons.items()),
+        tuple(
+            _row(comparison, name, whole, known[name][judged] if name in known else None)
+            for name, comparison in comparisons.items()
+        ),
         tuple(verdicts),
         tuple(better),
         _confidence(table, held_out),

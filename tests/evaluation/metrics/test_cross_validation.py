@@ -224,6 +224,18 @@ def test_a_ranker_is_compared_on_the_sources_that_it_was_not_trained_on(monkeypa
     )
 
 
+def test_sources_without_judgements_do_not_count_as_those_that_a_ranker_was_trained_on(monkeypatch):
+    data = planted("chrf", sources=48)
+    judged = np.arange(48) < 36
+    rated = judged[data.candidate_source[data.ratings["candidate"].to_numpy()]]
+    data = dataclasses.replace(data, ratings=data.ratings[rated].reset_index(drop=True))
+    ranker = Ranker("length", C=1.0)
+    table = ranker.fit_table(data)
+    for known, note in ((~judged, None), (judged, "was trained on all of these sources")):
+        monkeypatch.setattr(Ranker, "learnt_from", lambda self, dataset, known=known: known)
+        assert cross_validate(ranker, table, included=True, resamples=10).rows[-1].note == note
+
+
 def test_fewer_sources_than_folds_make_fewer_folds_and_one_source_none():
     data = planted("chrf", sources=3)
     ranker = Ranker("chrf", C=1.0)
