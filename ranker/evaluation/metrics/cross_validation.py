@@ -226,8 +226,8 @@ def fold_of_sources(table: TrainingTable, folds: int, seed: int) -> Int64Array:
     Sources with the same text are in one fold.
     """
     codes = np.unique(table.dataset.source_language_pairs.astype(str), return_inverse=True)[1].reshape(-1)
-    usable = np.isin(np.arange(len(codes)), table.sources)
-    return stratified_folds(np.where(usable, codes, len(codes) + codes), folds, seed, same_source(table.dataset))
+    block = same_source(table.dataset)
+    return stratified_folds(np.where(np.isin(block, table.blocks), codes, len(codes) + codes), folds, seed, block)
 
 
 def held_out_scores(ranker: Ranker, table: TrainingTable, fold: Int64Array) -> FloatArray:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from ranker.corpora.dataset import concatenate_datasets
+from ranker.corpora.judgements import Judged
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.evaluation.metrics.cross_validation import (
@@ -30,7 +31,7 @@ from ranker.ranking.scorers import candidate_scores, scorer_of
 from ranker.ranking.training import TrainingTable
 from tests.datasets import dataset_of
 from tests.effort import thorough
-from tests.evaluation.made import preferred
+from tests.evaluation.made import graded, preferred
 
 TEXT = "the a red old small house boat tree man stands sails was by on near river hill town"
 WORDS = TEXT.split()
@@ -282,6 +283,17 @@ def test_rows_of_one_text_are_never_in_two_folds():
     assert len(part.blocks) == 2
     fitted = part.learn(C="auto", loss="hinge")
     assert fitted.cv_results["split_test_score"].shape[1] == 2, "as many folds as texts"
+
+
+def test_texts_that_people_ordered_in_a_later_row_only_are_spread_over_the_folds():
+    human = np.array([[1.0, 1.0]] * 12 + [[1.0, 2.0]] * 2)
+    data = graded(human)
+    texts = [f"source {number}" for number in [*range(12), 0, 1]]
+    data = dataclasses.replace(data, sources=data.sources.assign(text=texts))
+    table = TrainingTable.of(Judged.of(data))
+    assert len(table.blocks) == 2
+    for seed in range(8):
+        assert len(set(fold_of_sources(table, 2, seed)[table.sources])) == 2
 
 
 def test_one_text_in_many_rows_leaves_nothing_to_hold_out():
