@@ -10,6 +10,7 @@ from ranker.arrays import FloatArray
 from ranker.corpora.judgements import Judged
 from ranker.ranking.confidence import JudgedPairs
 from ranker.ranking.scorers import Scorer, certainty_of
+from ranker.ranks import merge_ties
 
 _BINS = 10
 
@@ -34,6 +35,7 @@ class Reliability:
     def of(cls, scorer: Scorer, people: Judged, scores: FloatArray) -> Reliability | None:
         """Compare a scorer's confidence with judgements; None if there is no confidence or no pair to compare."""
         pairs, dataset = JudgedPairs.of(people), people.dataset
+        scores = merge_ties(scores, dataset.candidate_offsets)
         margin, source = scores[pairs.first] - scores[pairs.second], dataset.candidate_source[pairs.first]
         right = np.where(margin > 0, pairs.outcome, 1.0 - pairs.outcome)
         certainty = certainty_of(scorer, dataset, source, np.abs(margin))

@@ -61,7 +61,7 @@ class JudgedPairs:
             first, second = (table[side].to_numpy(np.int64) for side in ("first", "second"))
             outcome = table["relation"].map({">": 1.0, "<": 0.0, "=": 0.5})
             return cls(first, second, np.asarray(outcome, dtype=np.float64))
-        human = people.human
+        human = people.grades
         first, second = pairs_in_blocks(people.dataset.candidate_offsets)
         known = ~np.isnan(human[first] - human[second])
         first, second = first[known], second[known]

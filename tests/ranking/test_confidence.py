@@ -18,6 +18,7 @@ from ranker.ranking.confidence import JudgedPairs, fit_confidence, probability, 
 from ranker.ranking.scorers import RankerScorer
 from tests.command_line import Command
 from tests.effort import thorough
+from tests.evaluation.made import graded
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +91,16 @@ def test_reliability_is_what_counting_gives(learnt, sample):
     assert np.mean(found.observed) == pytest.approx(right[strict].mean(), abs=1e-3)
     assert found.error < 0.06
     assert Reliability.of(RankerScorer(Ranker("chrf", C=1.0).fit(sample)), Judged(sample, "fluency"), scores) is None
+
+
+def test_rounding_orders_no_pair(learnt, sample):
+    tied = graded(np.array([[0.3, 0.1 + 0.2]] * 3))
+    np.testing.assert_array_equal(JudgedPairs.of(Judged.of(tied)).outcome, 0.5)
+    people = Judged.of(sample, "fluency")
+    scores = np.arange(len(sample)) // 2 * 0.3
+    rounded = scores + 1e-15 * np.random.default_rng(0).normal(size=len(scores))
+    found = Reliability.of(RankerScorer(learnt), people, rounded)
+    assert found.accuracy == Reliability.of(RankerScorer(learnt), people, scores).accuracy
 
 
 @thorough
