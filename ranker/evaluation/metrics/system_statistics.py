@@ -38,10 +38,18 @@ class SystemStatistics(StatisticSet):
         self.first, self.second = np.triu_indices(self.size, 1)
         self.rows = np.flatnonzero(language_pair.system >= 0)
         self.cell = language_pair.source[self.rows] * self.size + language_pair.system[self.rows]
-        pairs = language_pair.pairs if by_preferences else {}
-        self.preferences = pairs.get("primary") or pairs.get("official")
+        selections = language_pair.pairs if by_preferences else {}
+        self.preferences = selections.get("primary") or selections.get("official")
         self.shared = self._by_preferences() if self.preferences else self._by_scores(language_pair.human, means=True)
+        self.compared = self._meetings()[self.first, self.second] > 0
+        """True for pairs of systems that people compared."""
         by_people = merge_ties(self.human(self.shared.sum(axis=0)))
+        judged = ~np.isnan(by_people)
+        pairs, systems = (
+            Basis(int(known.sum()), int((~known).sum())) for known in (judged[self.first] & judged[self.second], judged)
+        )
+        spa = Basis(int(self.compared.sum()), int((~self.compared).sum()))
+        self.basis = {"system.accuracy": pairs, "system.spa": spa, "system.pearson": systems}
         self.ordered = bool(np.fmin.reduce(by_people, initial=np.inf) < np.fmax.reduce(by_people, initial=-np.inf))
         """True if people prefer any system to another."""
 
@@ -57,6 +65,15 @@ class SystemStatistics(StatisticSet):
         both_present = present[:, self.first] * present[:, self.second]
         apart = (values[:, self.first] - values[:, self.second]) * both_present
         return np.concatenate([*([values, present] if means else []), apart, apart * apart], axis=1)
+
+    def _meetings(self) -> FloatArray:
+        """Number of times that people compared each system with each other system, shape (systems, systems)."""
+        size = self.size
+        if self.preferences is None:
+            present = self.shared[:, size : 2 * size]
+            return np.asarray(present.T @ present)
+        wins = self.shared[:, : size * size].sum(axis=0).reshape(size, size)
+        return np.asarray(wins + wins.T)
 
     def _by_preferences(self) -> FloatArray:
         """Return, per source, the wins of each system over each other system, net wins, and squared net wins."""
@@ -76,9 +93,7 @@ class SystemStatistics(StatisticSet):
             values = np.zeros((self.units * self.size, width))
             values[self.cell] = scored.statistics[self.rows]
             columns.append(values.reshape(self.units, self.size * width))
-        pairs, systems = Basis(len(self.first)), Basis(self.size)
-        basis = {"system.accuracy": pairs, "system.spa": pairs, "system.pearson": systems}
-        return np.concatenate(columns, axis=1), basis
+        return np.concatenate(columns, axis=1), self.basis
 
     def human(self, shared: FloatArray) -> FloatArray:
         """Compute the systems' human scores from summed columns, shape (..., systems)."""
@@ -101,7 +116,8 @@ class SystemStatistics(StatisticSet):
         human, metric = self.human(shared), self.metric(own, scored)
         by_people = self._differences(shared, self.size**2 if self.preferences else 2 * self.size)
         by_metric = self._differences(own, 2 * self.size if scored.statistics is None else 0)
-        compared = np.where(by_people[1] > 0, limit_p_values(*by_people), np.nan)
+        apart = (by_people[1] > 0).any(axis=-1, keepdims=True)
+        compared = np.where(self.compared & apart, limit_p_values(*by_people), np.nan)
         return {
             "system.accuracy": pairwise_accuracy(human, metric) if self.ordered else np.full(metric.shape[:-1], np.nan),
             "system.spa": soft_accuracy(compared, limit_p_values(*by_metric)),

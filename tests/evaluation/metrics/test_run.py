@@ -115,6 +115,27 @@ def test_expected_wins_and_soft_accuracy_of_preferences(human):
     assert np.isnan(comparison.cells[0].low)
 
 
+def test_soft_accuracy_is_of_the_pairs_that_people_compared_also_if_they_are_equal(human):
+    equal = np.column_stack([human[:, :2], human[:, 1]])
+    apart = equal + np.array([0.0, 0.0, 1.0])
+    cell = compare([(graded(equal), [CandidateScores("m", apart.ravel())])], resamples=0).cell
+    i, j = np.triu_indices(3, 1)
+    p = []
+    for difference in (equal[:, i] - equal[:, j], apart[:, i] - apart[:, j]):
+        squares = (difference**2).sum(axis=0)
+        p.append(stats.norm.sf(difference.sum(axis=0) / np.sqrt(np.where(squares > 0, squares, 1.0))))
+    people, metric = p
+    assert people[2] == 0.5
+    assert metric[2] > 0.999
+    assert cell("system.spa", "test/xx-en", "m").value == pytest.approx(1 - np.abs(people - metric).mean())
+    data = preferred(human[:, :3])
+    one = (data.preferences["first"] % 3 == 0) & (data.preferences["second"] % 3 == 2)
+    data = replace(data, preferences=data.preferences[~one].reset_index(drop=True))
+    found = compare([(data, [CandidateScores("m", human[:, :3].ravel())])], resamples=0)
+    counts = {cell.statistic: (cell.count, cell.undefined) for cell in found.cells if "system" in cell.statistic}
+    assert counts == {"system.accuracy": (3, 0), "system.spa": (2, 1), "system.pearson": (3, 0)}
+
+
 def test_systems_may_be_scored_by_their_summed_statistics(human):
     (scored,) = metrics(human, 3)[:1]
     rows = np.stack([scored.scores, np.random.default_rng(0).uniform(1, 2, size=300)], axis=1)
