@@ -432,10 +432,19 @@ class Ranker:
         training, or else the notes of the extractors.
         """
         self._trained()
-        everywhere = np.asarray(usable(self.feature_set.extractors, dataset).all(axis=0))
-        used = FeatureSet(tuple(itertools.compress(self.feature_set.extractors, everywhere)))
-        notes = [self.weight_sets.note(dataset), self._language_note(dataset.context) or used.note(dataset)]
+        notes = [self.weight_sets.note(dataset), self._language_note(dataset.context) or self._feature_notes(dataset)]
         return join_notes([*notes, *self._given_notes(dataset)])
+
+    def _feature_notes(self, dataset: Dataset) -> str | None:
+        """Return the notes of the extractors, each on the sources that it can score."""
+        scored, group = np.unique(usable(self.feature_set.extractors, dataset), axis=1, return_inverse=True)
+        return join_notes(
+            FeatureSet(tuple(itertools.compress(self.feature_set.extractors, group.reshape(-1) == number))).note(
+                dataset.select_sources(sources)
+            )
+            for number, sources in enumerate(scored.T)
+            if sources.any()
+        )
 
     def _given_notes(self, dataset: Dataset) -> list[str]:
         """Return notes on external scores whose median is far from their mean in the training data."""

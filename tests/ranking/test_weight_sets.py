@@ -92,6 +92,15 @@ def test_each_source_is_scored_by_what_there_is_of_it(trained):
     assert trained.note(parts[0]) is None
 
 
+def test_notes_of_features_are_on_the_sources_that_they_score():
+    thai = dataclasses.replace(corpus(20), references=corpus(20).references.assign(text="ฉันรักคุณมากที่สุดในโลกนี้"))
+    ranker = Ranker("bleu[tokenizer=13a],consensus", C=0.1).fit(thai)
+    note = ranker.note(thai)
+    assert note.startswith("the references are Thai, written without spaces, so tokenizer=13a treats each clause as ")
+    mixed = concatenate_datasets([thai, corpus(1, references=0)])
+    assert ranker.note(mixed) == f"1 of 21 sources without a reference; ranked without bleu; {note}"
+
+
 def test_few_references_leave_out_what_learns_from_them_only(trained):
     few = corpus(5)
     assert trained.note(few) == (
