@@ -259,20 +259,22 @@ def _reasons(
     dataset: Dataset, inputs: AvailableInputs, missing: tuple[Extractor, ...], rows: BoolArray, size: int
 ) -> list[str]:
     """Return the reasons why the sources in the mask `rows`, out of `size` sources, cannot use `missing` extractors."""
-    referenced, english = inputs.has_reference[rows].any(), inputs.english[rows].any()
-    fewest = max(extractor.needs.candidates for extractor in missing)
-    lacking = []
-    if not referenced and any(extractor.needs.references > 0 for extractor in missing):
-        lacking.append("without a reference")
-    if (inputs.candidates[rows] < fewest).all():
-        lacking.append(f"with fewer than {fewest} candidates")
-    if not english and any(extractor.needs.language for extractor in missing):
-        lacking.append("not in English")
+    needs = [extractor.needs for extractor in missing]
+    fewest = max(each.candidates for each in needs)
+    lacks = {
+        "without a reference": ~inputs.has_reference[rows] & any(each.references > 0 for each in needs),
+        f"with fewer than {fewest} candidates": inputs.candidates[rows] < fewest,
+        "not in English": ~inputs.english[rows] & any(each.language is not None for each in needs),
+    }
+    few = [each.missing(dataset) for each in needs] if inputs.has_reference[rows].any() else []
+    reasons = [*dict.fromkeys(filter(None, few))]
+    lacking = " and ".join(what for what, sources in lacks.items() if sources.all())
+    if not (lacking or reasons):
+        lacking = " or ".join(what for what, sources in lacks.items() if sources.any())
     number = int(rows.sum())
     whole = counted(size, "source")
     share = f"{number:,} of {whole}" if number < size else whole if size == 1 else f"all {whole}"
-    few = [extractor.needs.missing(dataset) for extractor in missing] if referenced else []
-    return [*dict.fromkeys(filter(None, few)), *([f"{share} {' and '.join(lacking)}"] if lacking else [])]
+    return [*reasons, *([f"{share} {lacking}"] if lacking else [])]
 
 
 def _scored(dataset: Dataset) -> BoolArray:

@@ -110,6 +110,12 @@ def test_few_references_leave_out_what_learns_from_them_only(trained):
     assert trained.contributions(few)[:, consensus].any()
 
 
+def test_sources_that_lack_different_things_are_named_in_one_note():
+    sets = WeightSets.of(FeatureSet.parse("consensus,ds"), by_language=True)
+    mixed = concatenate_datasets([corpus(1, references=0, lp="de-en"), corpus(2, lp="en-de"), corpus(1, lp="de-en")])
+    assert sets.note(mixed) == "3 of 4 sources without a reference or not in English; ranked without ds"
+
+
 def test_without_any_references(trained):
     none = corpus(6, references=0)
     assert trained.note(none) == "all 6 sources without a reference; ranked by consensus alone"
