@@ -62,7 +62,7 @@ def default_model(dataset: Dataset) -> str:
     language pairs, English is detected by function words in the references or candidates.
     """
     if not len(dataset.references):
-        comparable = np.diff(dataset.candidate_offsets) >= COMPARABLE
+        comparable = np.diff(dataset.context.candidate_offsets)[np.unique(dataset.candidate_source)] >= COMPARABLE
         return ANY if other_language(dataset) and comparable.any() else UNREFERENCED
     targets = {*dataset.target_languages}
     if targets - {"en", ""}:

@@ -46,6 +46,7 @@ def test_the_ranker_suits_the_language(references, lp, name):
 def test_without_references_agreement_is_by_the_encoder_of_the_language(lp, candidates, name):
     data = dataset_of([([], ["ein Satz", "ein anderer Satz", "kein Satz"][:candidates])], lp=[lp])
     assert included_models.default_model(data) == name
+    assert included_models.default_model(data.in_context(np.arange(candidates) < 1)) == name
 
 
 def test_without_references_a_source_with_two_candidates_ties_and_leaves_the_others_their_ranker():
