@@ -194,9 +194,6 @@ def compare_systems(
         for table in tables
         for name, scorer in made.items()
     ]
-    largest = max((len(comparison.pairs) for comparison in comparisons if comparison.test != "exact"), default=0)
-    few = [too_few_resamples(number, largest, correction, alpha) if largest else None]
-    few += [_few_sources(comparison, settings) for comparison in comparisons]
     return SystemsResult(
         dataset.name,
         _signature(dataset, settings, baseline, human.rankings),
@@ -204,7 +201,7 @@ def compare_systems(
         tuple(_described(name, scorer, dataset) for name, scorer in made.items()),
         tuple(comparisons),
         human.rankings,
-        (*filter(None, [left_out]), *alone, *human.notes, *dict.fromkeys(filter(None, few))),
+        (*filter(None, [left_out]), *alone, *human.notes, *_too_few(comparisons, settings)),
         tuple(names for names, _ in nearly_identical(dataset)),
     )
 
@@ -218,6 +215,14 @@ def scorers_by_name(scorers: Scorers) -> dict[str, Scorer]:
     if (twice := first_repeated([name for name, _ in named])) is not None:
         raise OptionError(f"{twice!r} is given twice; to compare several rankers, give a mapping of names to scorers")
     return dict(named)
+
+
+def _too_few(comparisons: Sequence[SystemComparison], settings: SystemsSettings) -> list[str]:
+    """Return one-line notes on too few resamples and on few sources."""
+    largest = max((len(comparison.pairs) for comparison in comparisons if comparison.test != "exact"), default=0)
+    resamples = too_few_resamples(settings.resamples, largest, settings.correction, settings.alpha) if largest else None
+    notes = [resamples, *(_few_sources(comparison, settings) for comparison in comparisons)]
+    return [*dict.fromkeys(filter(None, notes))]
 
 
 def _few_sources(comparison: SystemComparison, settings: SystemsSettings) -> str | None:
@@ -471,7 +476,7 @@ def _by_preferences(dataset: Dataset, baseline: str | None, settings: SystemsSet
         raise DataError(f"{where} has {what}: comparing systems requires at least two sources")
     signature = _signature(dataset, settings, baseline, ())
     notes = [f"left out {where}, which has {what}" for where, what in alone]
-    notes += [note for each in compared if (note := _few_sources(each, settings))]
+    notes += _too_few(compared, settings)
     metric = SystemsMetric(PREFERENCES, PREFERENCES, "davidson", True, False)
     return SystemsResult(
         dataset.name, signature, settings, (metric,), tuple(compared), notes=tuple(dict.fromkeys(notes))

@@ -138,6 +138,8 @@ def test_systems_are_compared_by_preferences_alone():
     assert [each.lp.known for each in result.comparisons] == [None]
     left_out = [note.removeprefix("left out frame+frame+frame ") for note in result.notes]
     assert left_out == ["fr-en, which has no preferences", "is-en, which has only one source"]
+    (note,) = compare_systems(dataset, resamples=10).notes
+    assert note.startswith("no difference can be significant: with 10 resamples the smallest p-value is 0.091, not ")
     unnamed = pd.DataFrame({"prompt": ["x", "y"], "chosen": ["a", "b"], "rejected": ["c", "d"]})
     with pytest.raises(DataError, match="name no systems"):
         compare_systems(from_frame(unnamed))
