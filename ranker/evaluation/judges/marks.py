@@ -241,8 +241,8 @@ def careless_raters(dataset: Dataset) -> list[str]:
     marking = ratings.index.get_level_values("rater")
     for rater in sorted({*map(str, marking), *judged}):
         own = ratings[marking == rater]
-        reasons, others = list[str](), max(len(ratings) - len(own), 1)
-        for what, word in (("nothing", "no error"), ("everything", "all of the text")):
+        reasons, others = list[str](), len(ratings) - len(own)
+        for what, word in (("nothing", "no error"), ("everything", "all of the text")) if others else ():
             share = float(sums[what] - own[what].sum()) / others
             if len(own) >= _FEWEST and own[what].all() and share ** len(own) < _RARE:
                 reasons.append(f"marked {word} in all {len(own):,} outputs (other raters: in {share:.0%} of outputs)")

@@ -220,6 +220,10 @@ def test_raters_who_did_not_read_are_named(spans: list[Span], more: dict[str, fl
     assert careless_raters(dataset) == [f"rater x {reason}; these ratings are counted" for reason in expected]
 
 
+def test_a_rater_without_others_is_not_compared_with_them() -> None:
+    assert careless_raters(from_records([record([("abc", {"x": []})], number) for number in range(25)])) == []
+
+
 def test_known_errors_that_are_missed_are_told() -> None:
     records = many("x", [(0, 1, "minor")])
     for one in records[:6]:
