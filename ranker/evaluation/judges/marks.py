@@ -235,7 +235,8 @@ def careless_raters(dataset: Dataset) -> list[str]:
     whole = marked & ((errors["start"] == 0) & (errors["end"] == lengths[candidate])).fillna(False).to_numpy(bool)
     table = pd.DataFrame({"candidate": candidate, "rater": errors["rater"], "nothing": ~marked, "everything": whole})
     ratings = table[table["rater"] != GOLD].groupby(["rater", "candidate"], sort=False).any()
-    known = errors[(errors["rater"] == GOLD) & marked & errors["start"].notna() & (errors["side"] == SIDES[0])]
+    placed = errors[marked & errors["start"].notna() & (errors["side"] == SIDES[0])]
+    known = placed[placed["rater"] == GOLD]
     judged = {str(judge): rows for judge, rows in dataset.ratings.groupby("judge")}
     sums, notes = ratings.sum(), []
     marking = ratings.index.get_level_values("rater")
@@ -247,9 +248,7 @@ def careless_raters(dataset: Dataset) -> list[str]:
             if len(own) >= _FEWEST and own[what].all() and share ** len(own) < _RARE:
                 reasons.append(f"marked {word} in all {len(own):,} outputs (other raters: in {share:.0%} of outputs)")
         if len(known):
-            found = _found(
-                known, errors[(errors["rater"] == rater) & marked], {*own.index.get_level_values("candidate")}
-            )
+            found = _found(known, placed[placed["rater"] == rater], {*own.index.get_level_values("candidate")})
             if len(found) >= _FEWEST_KNOWN and sum(found) < _FOUND * len(found):
                 reasons.append(f"found {sum(found)} of {len(found)} known errors")
         given = judged.get(rater, dataset.ratings[:0])
@@ -268,7 +267,7 @@ def careless_raters(dataset: Dataset) -> list[str]:
 
 def _found(known: pd.DataFrame, own: pd.DataFrame, seen: set[int]) -> list[bool]:
     """Return, for each known error in outputs that a rater has seen, True if the rater marked an overlapping error."""
-    places = {candidate: rows[["start", "end"]].to_numpy() for candidate, rows in own.dropna().groupby("candidate")}
+    places = {candidate: rows[["start", "end"]].to_numpy() for candidate, rows in own.groupby("candidate")}
     return [
         any(max(start, first) < min(end, last) for first, last in places.get(candidate, ()))
         for candidate, start, end in known[["candidate", "start", "end"]].itertuples(index=False, name=None)

@@ -224,6 +224,15 @@ def test_a_rater_without_others_is_not_compared_with_them() -> None:
     assert careless_raters(from_records([record([("abc", {"x": []})], number) for number in range(25)])) == []
 
 
+def test_marks_in_sources_find_no_known_error_in_outputs() -> None:
+    records = [record([("abcdef", {"x": [(3, 4, "minor")]})], number) for number in range(6)]
+    for one in records:
+        known = {"start": 0, "end": 2, "severity": "major"}
+        one["candidates"][0]["errors"] += [{**known, "rater": "gold"}, {**known, "rater": "x", "side": "source"}]
+    (note,) = careless_raters(from_records(records))
+    assert note.startswith("rater x found 0 of 6 known errors")
+
+
 def test_known_errors_that_are_missed_are_told() -> None:
     records = many("x", [(0, 1, "minor")])
     for one in records[:6]:
