@@ -43,11 +43,13 @@ def paired_permutation(
 ) -> float:
     """Two-sided p-value of the difference between two means of paired values, by random sign flips."""
     difference = _known(np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64))
+    if not len(difference):
+        return float("nan")
     difference = difference[difference != 0]
     if not len(difference):
-        return float("nan") if not len(_known(first)) else 1.0
+        return 1.0
     generator = np.random.default_rng(seed)
-    observed = abs(difference.sum()) * (1 - _ROUNDING)
+    observed = abs(difference.sum()) * (1 - _ROUNDING) - _ROUNDING
     extreme = 0
     chunk = max(1, _CHUNK // len(difference))
     for start in range(0, permutations, chunk):

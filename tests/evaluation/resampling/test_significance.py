@@ -48,6 +48,11 @@ def test_permutation_p_equals_the_exact_enumeration():
 def test_identical_values_give_one():
     assert paired_permutation([0.1, 0.2, np.nan], [0.1, 0.2, 0.3]) == 1
     assert np.isnan(paired_permutation([np.nan], [1.0]))
+    assert np.isnan(paired_permutation([1.0, np.nan], [np.nan, 1.0]))
+
+
+def test_means_that_are_equal_but_for_rounding_give_one():
+    assert paired_permutation([0.1, 0.8, -0.4, 0.6, 0.3, -1.4], np.zeros(6)) == 1
 
 
 def test_sign_test_equals_the_exact_binomial_test(golden):
