@@ -269,6 +269,7 @@ class SegmentStatistics(StatisticSet):
         }
         blocks |= {identity: _defined(values) for identity, values in means.items()}
         basis = {identity: Basis.of_mean(values) for identity, values in means.items()}
+        basis |= {f"{identity}.pooled": of_mean for identity, of_mean in basis.items()}
         if "segment.acc-eq" in self.places:
             calibration = calibrate(self.human, scores, self.offsets)
             widened = calibration.epsilon * (1 + 1e-12)

@@ -95,6 +95,9 @@ def test_preferences_give_the_figures_and_intervals_of_evaluate(human):
                 assert figure == comparison.estimate(f"segment.{identity}", scope.id, item.name)
                 assert figure.low < figure.value < figure.high
         assert {cell.statistic for cell in alone.cells} == set(EVALUATED)
+        for scope in alone.scopes:
+            pooled, mean = (alone.cell(f"segment.spearman{form}", scope.id, "scores") for form in (".pooled", ""))
+            assert (pooled.count, pooled.undefined) == (mean.count, mean.undefined) != (0, 0)
 
 
 def test_expected_wins_and_soft_accuracy_of_preferences(human):
