@@ -99,7 +99,7 @@ def compare(
                 log_note(f"{pair.where}: people order no two candidates of a source: only Pearson's r can be computed")
         measured = [_measure(pair, scored, used, number, levels, settings, statistics) for pair in language_pairs]
         results += [*measured, *_means(dataset.name, measured)]
-    results += _overall(results, len(data))
+    results += _overall(results)
     computed = [item for item in (*STATISTICS, *FINER) if any(item.id in result.statistics for result in results)]
     if not computed:
         if all(set(dataset.preferences["relation"]) == {"="} for dataset, _ in data):
@@ -259,24 +259,27 @@ def _means(name: str, members: Sequence[_ScopeValues]) -> list[_ScopeValues]:
     return [*means, _mean(f"{name}/{ALL}", f"{name} {ALL}", name, members)]
 
 
-def _overall(results: Sequence[_ScopeValues], sets: int) -> list[_ScopeValues]:
+def _overall(results: Sequence[_ScopeValues]) -> list[_ScopeValues]:
     """Return the means over data sets: of language pairs into English, and of all language pairs.
 
     The mean into English requires that every data set has pairs into English and some have other pairs.
     """
-    if sets < 2:
+    names = dict.fromkeys(result.scope.data for result in results)
+    if len(names) < 2:
         return []
     widest, english = [], []
-    for name in dict.fromkeys(result.scope.data for result in results):
+    for name in names:
         own_results = [result for result in results if result.scope.data == name]
         widest.append(own_results[-1])
         if all(result.scope.lp.endswith("-en") for result in own_results if result.scope.lp):
             english.append(own_results[-1])
         else:
             english += [result for result in own_results if result.scope.id == f"{name}/{INTO_ENGLISH}"]
-    some = len(english) == sets and [result.scope.id for result in english] != [result.scope.id for result in widest]
+    some = len(english) == len(names) and [result.scope.id for result in english] != [
+        result.scope.id for result in widest
+    ]
     chosen = {**({INTO_ENGLISH: english} if some else {}), ALL: widest}
-    return [_mean(title, f"{title}, {sets} data sets", "", members) for title, members in chosen.items()]
+    return [_mean(title, f"{title}, {len(names)} data sets", "", members) for title, members in chosen.items()]
 
 
 def _mean(identity: str, title: str, data: str, members: Sequence[_ScopeValues]) -> _ScopeValues:

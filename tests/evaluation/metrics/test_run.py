@@ -505,6 +505,13 @@ def test_preferences_that_are_all_ties_are_refused():
         compare([(preferred(level), metrics(level, 1))])
 
 
+def test_a_mean_is_of_the_data_sets_whose_judgements_order_candidates(human):
+    data = [(preferred(values, name=name), metrics(values, 1)) for name, values in (("a", human), ("b", human))]
+    ties = preferred(np.ones((3, 2)), name="ties"), metrics(np.ones((3, 2)), 1)
+    assert compare([*data, ties], resamples=0).main_scope.title == "mean, 2 data sets"
+    assert compare([data[0], ties], resamples=0).main_scope.id == "a/xx-en"
+
+
 def test_one_output_of_every_source_says_why_little_is_defined(human, caplog):
     one = graded(human[:, :1])
     scored = metrics(human[:, :1], 1)
