@@ -9,6 +9,7 @@ import numpy as np
 
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.languages import is_of_pair
 from ranker.errors import counted
 from ranker.evaluation.calibration import Reliability
 from ranker.evaluation.metrics.evaluation import SPEARMAN
@@ -80,7 +81,7 @@ def _headlines(judged: Sequence[tuple[Dataset, Agreement]]) -> Plot:
 
 def _language_pairs(dataset: Dataset, agreement: Agreement, place: int) -> Plot:
     # if all language pairs are into English, both means are the same
-    has_other_targets = any(not scope.lp.endswith("-en") for scope in agreement.language_pairs)
+    has_other_targets = any(not is_of_pair(scope.lp, "*-en") for scope in agreement.language_pairs)
     shown = [
         (name, headline(agreement, scope))
         for name, scope in agreement.scopes.items()

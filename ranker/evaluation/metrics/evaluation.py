@@ -13,6 +13,7 @@ from ranker.arrays import FloatArray
 from ranker.corpora.catalogue.candidate_rows import CandidateRows, Candidates, candidate_rows
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, Judged
+from ranker.corpora.languages import is_of_pair
 from ranker.corpora.own_references import only_references
 from ranker.errors import DataError, counted, log_note
 from ranker.evaluation.choices import LEVELS, Correction, Level, Test
@@ -247,7 +248,7 @@ def named_scopes(comparison: Comparison) -> dict[str, Scope]:
     named = {scope.lp: scope for scope in comparison.scopes if scope.lp}
     if len(named) > 1:
         means = {scope.id.rpartition("/")[2]: scope for scope in comparison.scopes if not scope.lp}
-        if all(lp.endswith("-en") for lp in named):
+        if all(is_of_pair(lp, "*-en") for lp in named):
             means = {INTO_ENGLISH: means[ALL], **means}
         named |= means
     return named

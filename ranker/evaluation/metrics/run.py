@@ -11,6 +11,7 @@ import numpy as np
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, preference_pairs, resolve_kind
+from ranker.corpora.languages import is_of_pair
 from ranker.corpora.records import first_repeated
 from ranker.errors import DataError, OptionError, log_note
 from ranker.evaluation.choices import FEW_SOURCES, LEVELS, Correction, Level, Test
@@ -253,7 +254,7 @@ def _means(name: str, members: Sequence[_ScopeValues]) -> list[_ScopeValues]:
     """
     if len(members) < 2:
         return []
-    english = [member for member in members if member.scope.lp.endswith("-en")]
+    english = [member for member in members if is_of_pair(member.scope.lp, "*-en")]
     some = 0 < len(english) < len(members)
     means = [_mean(f"{name}/{INTO_ENGLISH}", f"{name} {INTO_ENGLISH}", name, english)] if some else []
     return [*means, _mean(f"{name}/{ALL}", f"{name} {ALL}", name, members)]
@@ -271,7 +272,7 @@ def _overall(results: Sequence[_ScopeValues]) -> list[_ScopeValues]:
     for name in names:
         own_results = [result for result in results if result.scope.data == name]
         widest.append(own_results[-1])
-        if all(result.scope.lp.endswith("-en") for result in own_results if result.scope.lp):
+        if all(is_of_pair(result.scope.lp, "*-en") for result in own_results if result.scope.lp):
             english.append(own_results[-1])
         else:
             english += [result for result in own_results if result.scope.id == f"{name}/{INTO_ENGLISH}"]

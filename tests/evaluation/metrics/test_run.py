@@ -505,6 +505,12 @@ def test_preferences_that_are_all_ties_are_refused():
         compare([(preferred(level), metrics(level, 1))])
 
 
+def test_english_of_a_region_is_english(human):
+    data = concatenate_datasets([graded(human, lp) for lp in ("de-en_GB", "en-de", "zh-en")])
+    scopes = {scope.id: scope for scope in compare([(data, metrics(np.tile(human, (3, 1)), 1))], resamples=0).scopes}
+    assert scopes[f"{data.name}/mean into English"].members == (f"{data.name}/de-en_GB", f"{data.name}/zh-en")
+
+
 def test_a_mean_is_of_the_data_sets_whose_judgements_order_candidates(human):
     data = [(preferred(values, name=name), metrics(values, 1)) for name, values in (("a", human), ("b", human))]
     ties = preferred(np.ones((3, 2)), name="ties"), metrics(np.ones((3, 2)), 1)
