@@ -38,6 +38,7 @@ from ranker.evaluation.metrics.statistics import (
 from ranker.evaluation.metrics.system_statistics import SystemStatistics
 from ranker.evaluation.resampling.bootstrap import LEVEL, estimate, stream, weights_of_draws
 from ranker.evaluation.resampling.significance import centred, clusters, corrected, least_p, resampled_p
+from ranker.ranks import merge_ties
 from ranker.signature import make_signature
 from ranker.version import VERSION
 
@@ -358,7 +359,7 @@ def _cells(
     statistic: Statistic, scope: Scope, names: Sequence[str], found: _Values, tests: PairwiseTests | None
 ) -> list[Cell]:
     value, sample = found.values[0], found.values[1:]
-    known = ~np.isnan(value)
+    known, merged = ~np.isnan(value), merge_ties(value)
     group = clusters(value, tests.ahead) if tests else np.where(known & (len(names) == 1), 1, 0)
     cells = []
     for place, name in enumerate(names):
@@ -380,7 +381,7 @@ def _cells(
                 interval.value,
                 interval.low,
                 interval.high,
-                int((value[known] > interval.value).sum()) + 1 if known[place] else 0,
+                int((merged[known] > merged[place]).sum()) + 1 if known[place] else 0,
                 int(group[place]),
                 basis.count,
                 basis.undefined,

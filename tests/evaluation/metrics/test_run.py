@@ -505,6 +505,12 @@ def test_preferences_that_are_all_ties_are_refused():
         compare([(preferred(level), metrics(level, 1))])
 
 
+def test_a_metric_in_another_unit_has_the_same_rank(human):
+    noisy = metrics(human, 1)[0].scores
+    scored = [CandidateScores("m", noisy), CandidateScores("n", 0.1 * noisy + 5)]
+    assert {cell.rank for cell in compare([(graded(human, documents=6), scored)], resamples=0).cells} == {1}
+
+
 def test_english_of_a_region_is_english(human):
     data = concatenate_datasets([graded(human, lp) for lp in ("de-en_GB", "en-de", "zh-en")])
     scopes = {scope.id: scope for scope in compare([(data, metrics(np.tile(human, (3, 1)), 1))], resamples=0).scopes}
