@@ -337,7 +337,7 @@ def _test_pairs(
         null = centred(sample[:, first] - sample[:, second])
     else:
         observed, null = np.where(np.isnan(observed), np.nan, found.null[0]), found.null[1:]
-    p = resampled_p(null, observed) if found.p is None else found.p
+    p = resampled_p(null, observed) if found.p is None else np.where(np.isnan(observed), np.nan, found.p)
     least = 0.0
     if found.null is None and found.p is None:
         least = math.prod(map(least_p, found.units))

@@ -461,6 +461,12 @@ def test_what_people_do_not_order_has_no_agreement(test, caplog):
     assert "people order no two candidates of a source" in caplog.text
 
 
+def test_what_people_do_not_order_has_no_p_value_by_williams_test_either():
+    scored = [CandidateScores(name, np.tile([1.0, 2.0, 3.0], 8)) for name in "mn"]
+    comparison = compare([(graded(np.full((8, 3), 3.0)), scored)], test="williams", correction="none", resamples=5)
+    assert np.isnan([tests.p[0][1] for tests in comparison.pairwise_tests]).all()
+
+
 def test_what_people_order_by_rounding_errors_alone_has_no_agreement(caplog):
     scored = [CandidateScores(name, np.tile(row, 3)) for name, row in (("m", [1.0, 2.0]), ("n", [0.0, 0.0]))]
     comparison = compare([(graded(np.array([[0.1 + 0.2, 0.3]] * 3)), scored)], resamples=50)
