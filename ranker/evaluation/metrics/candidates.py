@@ -85,8 +85,9 @@ class CandidateScores:
 def standardised(scores: FloatArray) -> FloatArray:
     """Standardise scores to mean 0 and standard deviation 1; NaN is kept, and constant scores become 0."""
     known = scores[~np.isnan(scores)]
-    spread = known.std() if len(known) else 0.0
-    return (scores - known.mean()) / spread if spread > 0 else np.zeros_like(scores)
+    # of equal values, rounding leaves a deviation
+    spread = known.std() if len(known) and known.min() < known.max() else 0.0
+    return (scores - known.mean()) / spread if spread > 0 else scores - scores
 
 
 @dataclass(frozen=True)

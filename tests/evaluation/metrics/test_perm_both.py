@@ -6,7 +6,7 @@ import pytest
 from ranker.corpora.judgements import PreferencePairs, human_scores, preference_pairs
 from ranker.evaluation.correlation.pair_counts import tau
 from ranker.evaluation.correlation.segment import tau_counts
-from ranker.evaluation.metrics.candidates import CandidateScores, by_language_pair, part_of
+from ranker.evaluation.metrics.candidates import CandidateScores, by_language_pair, part_of, standardised
 from ranker.evaluation.metrics.pairwise_tests import randomised_units
 from ranker.evaluation.metrics.perm_both import perm_both_outputs, perm_both_systems
 from ranker.evaluation.metrics.statistics import SegmentStatistics
@@ -123,3 +123,10 @@ def test_swapped_sources_equal_figures_of_swapped_scores(piece):
                 if identity != "segment.acc-eq":  # thresholds stay those of the metrics
                     wanted = left[identity] - right[identity]
                     assert result[identity][1 + row, 0] == pytest.approx(wanted, abs=1e-9), identity
+
+
+@pytest.mark.parametrize("value", [0.1, 0.3, 0.5])
+def test_constant_scores_are_standardised_to_0(value):
+    scores = np.full(36, value)
+    scores[7] = np.nan
+    np.testing.assert_array_equal(standardised(scores), np.where(np.isnan(scores), np.nan, 0.0))
