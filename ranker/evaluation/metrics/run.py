@@ -107,6 +107,9 @@ def compare(
         if all(set(dataset.preferences["relation"]) == {"="} for dataset, _ in data):
             what = "all preferences are ties, which order no candidates"
             raise DataError(f"{what}: give preferences for one of two candidates", file=data[0][0].name)
+        if not results:
+            what = "no candidate has a human score or is preferred to another: give other judgements"
+            raise DataError(what, file=data[0][0].name)
         what = f"nothing to evaluate by {' and '.join(levels)}: expected judged outputs of at least two systems"
         documents = "" if "system" in levels else ", in documents (doc)"
         raise DataError(f"{what}{documents}; use the level segment", file=data[0][0].name)

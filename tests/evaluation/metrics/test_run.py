@@ -505,6 +505,13 @@ def test_human_scores_may_be_given_for_data_without_judgements(human):
         assert "|against:human|" in comparison.signature
 
 
+def test_preferences_of_which_none_is_known_are_refused(human):
+    data = preferred(human)
+    unknown = replace(data, preferences=data.preferences.assign(relation="-").astype(data.preferences.dtypes))
+    with pytest.raises(DataError, match="test: no candidate has a human score or is preferred to another: give other"):
+        compare([(unknown, metrics(human, 1))])
+
+
 def test_preferences_that_are_all_ties_are_refused():
     level = np.ones((3, 2))
     with pytest.raises(DataError, match="test: all preferences are ties, which order no candidates: give pref"):
