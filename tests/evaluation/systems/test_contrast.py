@@ -384,6 +384,8 @@ def test_from_python_two_systems_need_no_names_and_figures_are_a_table() -> None
     result = ranker.contrast(frame, **options)
     named = ranker.contrast(frame, "A", "B", make_metric("chrf"), **options)
     assert result == named
+    assert len(result.notes) == 1
+    assert ranker.contrast(frame, parser="none", resamples=0).notes == ()
     table = result.to_frame()
     assert len(table) == sum(len(part.buckets) for part in result.breakdowns)
     overall = buckets(result, "overall", "")["chrf"]

@@ -113,7 +113,7 @@ def contrast(
         second_ngrams=second_ngrams,
         first_segments=first_segments,
         second_segments=second_segments,
-        notes=tuple(filter(None, [note, few_sources(len(pair.rows))])),
+        notes=tuple(filter(None, [note, few_sources(len(pair.rows)) if resamples else None])),
     )
 
 
