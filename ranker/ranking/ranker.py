@@ -269,8 +269,8 @@ class Ranker:
         """
         model = self._trained()
         known = among(dataset, model.sources)
-        if known.any() and known.all():
-            what = "the ranker was trained on all sources of this data set"
+        if known[Judged.of(dataset, learnt=[model.training.kind]).dataset.candidate_source].all():
+            what = "the ranker was trained on all judged sources of this data set"
             raise DataError(f"{what}: calibrate the ranker on other judged data", file=dataset.name)
         dataset = drop_sole_references(dataset.select_sources(~known))
         people = Judged.of(dataset, learnt=[model.training.kind])

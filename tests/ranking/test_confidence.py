@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
@@ -71,10 +72,13 @@ def test_a_calibrated_ranker_ranks_as_before_and_says_how_sure_it_is(learnt, sam
     learnt.save(tmp_path / "x.model")
     assert Ranker.load(tmp_path / "x.model").rank(sample).equals(after)
     assert Ranker.load(tmp_path / "x.model").digest == learnt.digest == plain.digest
-    with pytest.raises(
-        DataError, match="trained on all sources of this data set: calibrate the ranker on other judged data"
+    known = sample.candidate_source[sample.ratings["candidate"].to_numpy()] < 60
+    for data in (
+        sample.select_sources(np.arange(120) < 60),
+        dataclasses.replace(sample, ratings=sample.ratings[known].reset_index(drop=True)),
     ):
-        plain.calibrate(sample.select_sources(np.arange(120) < 60))
+        with pytest.raises(DataError, match="trained on all judged sources of this data set: calibrate the ranker on "):
+            plain.calibrate(data)
     with pytest.raises(DataError, match="contains no human judgements"):
         plain.calibrate(sample.select_sources(np.zeros(120, dtype=bool)))
     with pytest.raises(OptionError, match="nothing to calibrate on: expected judged data"):
