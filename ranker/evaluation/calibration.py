@@ -52,7 +52,7 @@ class Reliability:
         )
         human_tie = pairs.outcome == 0.5
         plain = np.where(margin == 0.0, human_tie, right == 1.0)
-        tied = np.where(certainty["likely_tie"], human_tie, right == 1.0)
+        tied = np.where(certainty["likely_tie"], human_tie, plain)
         share = 1.0 / np.bincount(source)[source]
         return cls(
             tuple(predicted.tolist()),

@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranker import Ranker
+from ranker.corpora.dataset import concatenate_datasets
 from ranker.corpora.judgements import Judged
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.calibration import Reliability
 from ranker.evaluation.correlation.tie_calibration import calibrate
-from ranker.ranking.confidence import JudgedPairs, fit_confidence, probability, tie_threshold
+from ranker.ranking.confidence import Confidence, JudgedPairs, fit_confidence, probability, tie_threshold
 from ranker.ranking.scorers import RankerScorer
 from tests.command_line import Command
 from tests.effort import thorough
@@ -105,6 +106,16 @@ def test_rounding_orders_no_pair(learnt, sample):
     rounded = scores + 1e-15 * np.random.default_rng(0).normal(size=len(scores))
     found = Reliability.of(RankerScorer(learnt), people, rounded)
     assert found.accuracy == Reliability.of(RankerScorer(learnt), people, scores).accuracy
+
+
+def test_candidates_tie_without_confidence_too(sample):
+    ranker = Ranker("chrf,consensus", C=0.01).fit(sample)
+    learnt = [Confidence(1.0, 0.0, 0.0) if ranker.weight_sets.without(place) else None for place in range(3)]
+    bare = dataclasses.replace(sample, references=sample.references.iloc[:0])
+    both = concatenate_datasets([sample, bare])
+    scores = np.concatenate([np.zeros(len(sample)), ranker.candidate_scores(bare)])
+    found = Reliability.of(RankerScorer(ranker.with_confidence(learnt)), Judged(both, "fluency"), scores)
+    assert found.accuracy_with_ties == found.accuracy
 
 
 @thorough
