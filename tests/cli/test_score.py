@@ -162,8 +162,10 @@ def test_score_files_hold_what_json_holds(score: Score) -> None:
 
 
 def test_score_files_of_one_level_and_with_what_is_missing(score: Score) -> None:
-    Path("c.json").write_text(json.dumps(corpus(documents=False, lacking="A")))
+    bare = {**corpus()[0], "lp": "de-fr", "candidates": []}
+    Path("c.json").write_text(json.dumps([*corpus(documents=False, lacking="A"), bare]))
     score("-m", "bleu", "-f", "mtme", "--output", "all")
+    assert not Path("all/de-fr").exists()
     assert sorted(path.name for path in Path("all/de-en").glob("*.score")) == [
         "bleu-all.seg.score",
         "bleu-all.sys.score",

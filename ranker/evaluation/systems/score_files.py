@@ -27,7 +27,7 @@ def write_score_files(
     """Write a score file per metric, language pair and level, and signature files; return the score files' paths."""
     files: dict[Path, str] = {}
     scores = {name: _signed_scores(dataset, scorer, levels) for name, scorer in scorers.items()}
-    for pair in dataset.language_pairs:
+    for pair in sorted(set(dataset.source_language_pairs[dataset.candidate_source])):
         places = [pair] if pair.known else []
         stems = [stem(name, _references(dataset, pair, scorer)) for name, scorer in scorers.items()]
         twice = first_repeated(stems)
