@@ -64,7 +64,9 @@ class Features(TransformerMixin, BaseEstimator):
         OptionError
             For an unknown feature.
         """
-        self.feature_set_ = FeatureSet.parse(self.features).fit(_read(X)[0])
+        features, dataset = FeatureSet.parse(self.features), _read(X)[0]
+        features.check_references(dataset)
+        self.feature_set_ = features.fit(dataset)
         return self
 
     def fit_transform(self, X: pd.DataFrame, y: npt.ArrayLike | None = None, **_: Any) -> FloatArray:

@@ -73,6 +73,8 @@ def test_what_is_no_frame_is_refused(frame):
         Features().fit([["a"]])
     with pytest.raises(DataError, match="X: column 'text' is missing"):
         Features().fit(frame.drop(columns="text"))
+    with pytest.raises(DataError, match="has no reference, which column 'bleu' requires"):
+        Features("bleu").fit(frame.drop(columns=[name for name in frame if name.startswith("reference")]))
     with pytest.raises(OptionError, match="unknown metric, feature or feature set 'blue'"):
         Features("blue").fit(frame)
 
