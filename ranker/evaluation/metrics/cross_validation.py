@@ -36,7 +36,7 @@ from ranker.extractors.base import Metric
 from ranker.ranking.confidence import Confidence, JudgedPairs, fit_confidence
 from ranker.ranking.included import default_model
 from ranker.ranking.ranker import Ranker, training_data
-from ranker.ranking.scorers import Scorer, candidate_scores, learnt_from, make_scorer
+from ranker.ranking.scorers import Scorer, candidate_scores, learnt_from, make_scorer, type_of
 from ranker.ranking.settings import AUTO, FOLDS, Loss
 from ranker.ranking.training import TrainingTable, standardiser, stratified_folds
 
@@ -184,7 +184,8 @@ def cross_validate(
         seen = known.get(each.name, np.zeros(1, dtype=bool))
         part = [scored[0], each]
         comparisons[each.name] = _compared(table, part, resamples, seed, ~seen) if seen.any() else whole
-    better, verdicts = _verdicts(comparisons)
+    titles = {name: f"the model {name}" for name, scorer in compared.items() if type_of(scorer) == "ranker"}
+    better, verdicts = _verdicts(comparisons, {BASELINE: "chrF", **titles})
     return CrossValidation(
         table.dataset.name,
         table.kind,
@@ -286,7 +287,7 @@ def _short(value: float) -> str:
     return f"{value:.3f}".replace("0.", ".", 1)
 
 
-def _verdicts(comparisons: Mapping[str, Comparison | None]) -> tuple[list[str], list[str]]:
+def _verdicts(comparisons: Mapping[str, Comparison | None], titles: Mapping[str, str]) -> tuple[list[str], list[str]]:
     """Return the names of scorers that rank held-out sources better than the model, and sentences on significance."""
     better, verdicts, few = [], [], []
     for name, comparison in comparisons.items():
@@ -305,7 +306,7 @@ def _verdicts(comparisons: Mapping[str, Comparison | None]) -> tuple[list[str], 
         better.append(name)
         if sources < FEWEST_SOURCES:
             continue
-        title = "chrF" if name == BASELINE else f"the model {name}"
+        title = titles.get(name, name)
         figures = f"{_TITLES[statistic]} {_short(rival.value)} against {_short(own.value)}"
         tests, names = (
             comparison.tests_of(statistic, comparison.main_scope.id),

@@ -153,6 +153,12 @@ def test_nothing_is_trained_if_what_to_compare_with_is_unknown(sample):
     assert ranker.training is None
 
 
+def test_a_metric_is_not_called_a_model():
+    ranker, data = Ranker("length", C=1.0), planted("bleu")
+    validation = cross_validate(ranker, ranker.fit_table(data), rivals={"bleu": scorer_of("bleu")}, resamples=50)
+    assert validation.verdicts[-1].startswith("bleu ranks these held-out sources significantly better than the new")
+
+
 def test_few_sources_give_no_verdict():
     ranker = Ranker("length", C=1.0)
     validation = cross_validate(ranker, ranker.fit_table(planted("chrf", sources=12)), resamples=200)
