@@ -198,7 +198,7 @@ class Ranker:
         if known.any():
             # features of data that an encoder learnt from look better than features of new data
             what = f"{int(known.sum()):,} of {counted(len(known), 'source')}"
-            if known.all():
+            if known[Judged.of(dataset, settings.kind).dataset.candidate_source].all():
                 raise DataError(f"the encoder was trained on {what}: give other data to learn from", file=dataset.name)
             notes.append(f"{what} left out: the encoder was trained on them")
             dataset = dataset.select_sources(~known)

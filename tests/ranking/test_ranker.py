@@ -11,6 +11,7 @@ import pytest
 
 from ranker import Features, Ranker, load_dataset, make_metric, train
 from ranker.corpora.schema import table
+from ranker.corpora.source_keys import short_keys
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.metrics import Bleu
 from ranker.ranking.by_score import rank_by
@@ -353,3 +354,12 @@ def test_nonnegative_weights_have_the_sign_of_their_feature_and_stay_in_the_mode
     for options in ({"base": "full-any"}, {"loss": "hinge"}):
         with pytest.raises(OptionError, match=r"nonnegative=True: not possible with (base full-any|loss hinge)"):
             Ranker(nonnegative=True, **options)
+
+
+def test_sources_without_judgements_do_not_hide_that_an_encoder_was_trained_on_all_others(sample, monkeypatch):
+    known = short_keys(sample.select_sources(np.arange(120) < 40))
+    monkeypatch.setattr(FeatureSet, "pretraining_sources", property(lambda self: known))
+    rated = sample.candidate_source[sample.ratings["candidate"].to_numpy()] < 40
+    data = dataclasses.replace(sample, ratings=sample.ratings[rated].reset_index(drop=True))
+    with pytest.raises(DataError, match="the encoder was trained on 40 of 120 sources: give other data to learn from"):
+        Ranker("bleu").fit(data)
