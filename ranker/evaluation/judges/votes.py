@@ -14,6 +14,7 @@ from ranker.arrays import BoolArray, FloatArray, Int64Array, offsets_of, pairs_i
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import ratings_of
 from ranker.errors import DataError
+from ranker.ranks import merge_ties
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Votes:
     ) -> Votes:
         """Create `Votes` from columns of shape (votes,), setting aside a judge's repeated votes on a unit."""
         codes, names = pd.factorize(judge, sort=True)
-        categories, category = np.unique(value, return_inverse=True)
+        categories, category = np.unique(merge_ties(value), return_inverse=True)
         order = np.lexsort((codes, unit))
         unit, codes, category, source = unit[order], codes[order], category[order], source[order]
         new = np.ones(len(unit), dtype=bool)

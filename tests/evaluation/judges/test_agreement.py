@@ -210,6 +210,13 @@ def test_kappa_weighs_how_far_apart_values_are_even_if_nobody_gave_those_between
         assert agreement.figures[f"cohen {name}"].value == pytest.approx(wanted)
 
 
+def test_values_that_differ_by_rounding_alone_are_one_category():
+    example = scored([{"a": 0.1 + 0.2, "b": 0.3}, {"a": 0.3, "b": 0.1 + 0.2}, {"a": 1.2, "b": 1 + 0.1 + 0.1}])
+    assert consistency(example, "fluency").agreeing == 1
+    (agreement,) = judges_agreement(example, "fluency", resamples=0)
+    assert {agreement.figures[name].value for name in ("cohen", "fleiss", "krippendorff nominal")} == {1.0}
+
+
 def test_judges_who_share_nothing_cannot_agree():
     with pytest.raises(DataError, match="found no candidates with preferences judgements by two judges"):
         judges_agreement(compared([(0, "a", ">"), (1, "b", "<")]))
