@@ -40,7 +40,8 @@ class SystemStatistics(StatisticSet):
         self.cell = language_pair.source[self.rows] * self.size + language_pair.system[self.rows]
         selections = language_pair.pairs if by_preferences else {}
         self.preferences = selections.get("primary") or selections.get("official")
-        self.shared = self._by_preferences() if self.preferences else self._by_scores(language_pair.human, means=True)
+        scores = merge_ties(language_pair.human, language_pair.offsets)
+        self.shared = self._by_preferences() if self.preferences else self._by_scores(scores, means=True)
         self.compared = self._meetings()[self.first, self.second] > 0
         """True for pairs of systems that people compared."""
         by_people = merge_ties(self.human(self.shared.sum(axis=0)))
