@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 FOLDS_TO_CHOOSE, FOLDS_TO_ADAPT = 5, 10
 """Folds to choose C; more to adapt a ranker, because with few folds harmful changes too often seem significant."""
 
-_LEAST = 1e-280
-"""Standard deviation from which a column counts as varying."""
+_LEAST, _NOISE = 1e-280, 1e-12
+"""Standard deviation from which a column counts as varying: absolute, and relative to its largest value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -353,7 +353,7 @@ def standardiser(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return each column's mean and standard deviation (1 if the column is constant), rounded like weights."""
     mean = matrix.sum(axis=0) / len(matrix)
     spread = np.sqrt(((matrix - mean) ** 2).sum(axis=0) / len(matrix))
-    varies = (matrix.max(axis=0) > matrix.min(axis=0)) & (spread > _LEAST)
+    varies = (matrix.max(axis=0) > matrix.min(axis=0)) & (spread > _LEAST + _NOISE * np.abs(matrix).max(axis=0))
     spread = np.where(varies, spread, 1.0)
     return rounded(mean, spread), rounded(spread, spread)
 

@@ -129,6 +129,8 @@ def test_means_and_scales_hide_the_noise_of_a_processor():
         np.testing.assert_array_equal(again, [mean, scale])
     np.testing.assert_allclose(mean[:3], columns.mean(axis=0), rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(scale, [*columns.std(axis=0), 1.0], rtol=1e-11)
+    constant[::2] *= 1 + 2e-16
+    assert standardiser(constant)[1] == 1.0
 
 
 def test_it_learns_what_people_said(sample):
