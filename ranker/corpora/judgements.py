@@ -27,7 +27,7 @@ from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.marked_errors import NO_ERROR
 from ranker.corpora.records import shown
 from ranker.errors import DataError, OptionError, counted, log_note, nearest
-from ranker.ranks import merge_ties
+from ranker.ranks import TIE, merge_ties
 
 PREFERENCES = "preferences"
 AUTO: Final = "auto"
@@ -331,7 +331,10 @@ def _standardised(values: FloatArray, judge: Int64Array) -> FloatArray:
     mean = np.bincount(judge, weights=values) / counts
     deviation = values - mean[judge]
     spread = np.sqrt(np.bincount(judge, weights=deviation**2) / counts)
-    return np.asarray(deviation / np.where(spread > 0, spread, 1.0)[judge])
+    by_judge = pd.Series(values).groupby(judge)
+    # the spread of equal values may be that of their rounding
+    varied = (by_judge.transform("max") - by_judge.transform("min")).to_numpy() > TIE
+    return np.where(varied, deviation / np.where(spread > 0, spread, 1.0)[judge], 0.0)
 
 
 def _win_rates(dataset: Dataset) -> FloatArray:

@@ -45,6 +45,11 @@ def test_fluency_is_standardised_per_judge_and_averaged():
     assert judged(data, "fluency").tolist() == [True, True, True, False]
 
 
+def test_a_judge_who_gives_all_outputs_the_same_score_adds_nothing():
+    data = dataset([[("fluency", "a", 0.1)], [("fluency", "a", 0.1)], [("fluency", "a", 0.1)], [("fluency", "b", 5)]])
+    assert human_scores(data, "fluency").tolist() == [0, 0, 0, 0]
+
+
 def test_penalties_and_mean_ranks_are_turned_round():
     data = dataset([[("mqm_total", None, 5), ("rr_mean_rank", None, 1)], [("mqm_total", None, 0)]])
     assert human_scores(data, "mqm").tolist() == [-5, 0]
