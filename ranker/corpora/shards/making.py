@@ -34,11 +34,14 @@ def make_shards(
     shards: list[Shard] = []
     name, count = "", 0
     references: set[str] = set()
+    present: set[str] = set()
     with used_alone(folder), notes_once():
         _prepare(folder)
         for part in parts_of(data, rows):
             stated = with_language_pair(part, lp)
-            chosen = select_language_pairs(stated, [wanted for wanted in lp if _has(stated, wanted)]) if lp else stated
+            known = [wanted for wanted in lp if _has(stated, wanted)]
+            present |= {*known}
+            chosen = select_language_pairs(stated, known) if lp else stated
             if not len(chosen.sources):
                 continue
             # the last shard may have too few sources to tell
@@ -49,8 +52,10 @@ def make_shards(
             write_dataset(chosen, path)
             shards.append(Shard(path.name, len(chosen), len(chosen.sources), digest(Shard(str(path)))))
             progress.report("candidates", count, 0)
-        if not shards:
-            raise DataError(f"has no sources of {', '.join(lp)}; give another pair with --lp", file=display_name(data))
+        if lacking := [wanted for wanted in lp if wanted not in present]:
+            raise DataError(
+                f"has no sources of {', '.join(lacking)}; give another pair with --lp", file=display_name(data)
+            )
         sources = sum(shard.sources or 0 for shard in shards)
         manifest = ShardManifest(FORMAT, VERSION, name, count, sources, tuple(shards))
         write_bytes(folder / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")

@@ -25,6 +25,7 @@ from ranker.corpora.formats.json_lines import CANDIDATES, LeftOut, json_line, re
 from ranker.corpora.formats.parquet_files import parquet_batches, parquet_errors
 from ranker.corpora.formats.preference_pairs import companion
 from ranker.corpora.formats.reading import format_of
+from ranker.corpora.formats.table_shapes import is_other_shape
 from ranker.corpora.formats.tables import Columns, long_table
 from ranker.corpora.formats.wmt_esa import is_wmt_esa
 from ranker.corpora.records import assemble, shown
@@ -88,14 +89,16 @@ def _is_json_lines(path: Path) -> bool:
                 except DataError:
                     return False
                 named = source_key(value) is None or {"system", "seg_id"} & {*value}
-                return isinstance(value, dict) and bool(named) and not is_wmt_esa(line)
+                other = is_other_shape(value) or is_wmt_esa(line)
+                return isinstance(value, dict) and bool(named) and not other
     return False
 
 
 def _names_systems(path: Path) -> bool:
     with parquet_errors(display_name(path)):
-        columns = map(canonical, pyarrow.parquet.ParquetFile(path).schema_arrow.names)
-        return bool({"system", "seg_id"} & {*columns})
+        columns = {*map(canonical, pyarrow.parquet.ParquetFile(path).schema_arrow.names)}
+        # tables without texts have systems or preferences in their columns
+        return "text" in columns and bool({"system", "seg_id"} & columns)
 
 
 def _json_parts(path: Path, name: str, rows: int) -> Iterator[Part]:

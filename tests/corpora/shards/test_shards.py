@@ -48,6 +48,25 @@ def test_shards_of_any_format_are_the_corpus(tmp_path, sample, ending, rows):
     assert loaded.name == catalogue.load(data).name
 
 
+ROWS_OF_TWO = [
+    {"seg_id": "1", "prompt": "s", "chosen": "a b", "rejected": "b"},
+    {"seg_id": "1", "source": "s", "A": "a b", "B": "b"},
+]
+
+
+@pytest.mark.parametrize("row", ROWS_OF_TWO)
+@pytest.mark.parametrize("ending", [".jsonl", ".parquet"])
+def test_rows_of_two_candidates_with_an_id_are_the_corpus_too(tmp_path, row, ending):
+    data = tmp_path / f"corpus{ending}"
+    rows = [row, {**row, "seg_id": "2"}]
+    if ending == ".parquet":
+        pd.DataFrame(rows).to_parquet(data)
+    else:
+        data.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    assert make_shards(str(data), tmp_path / "shards", 2).rows == 4
+    assert catalogue.load(str(tmp_path / "shards")).fingerprint == catalogue.load(str(data)).fingerprint
+
+
 def test_sources_without_a_number_are_numbered_through(tmp_path):
     rows = [{"src": f"s{number // 3}", "ref": "r", "mt": f"t{number}"} for number in range(12)]
     data = tmp_path / "corpus.jsonl"
@@ -178,6 +197,8 @@ def test_language_pairs_are_chosen_when_shards_are_made(tmp_path):
     assert (manifest.rows, manifest.sources) == (6, 3)
     with pytest.raises(DataError, match="has no sources of ru-en"):
         make_shards(data, tmp_path / "others", 4, lp=["ru-en"])
+    with pytest.raises(DataError, match="has no sources of cs-ne; give"):
+        make_shards(data, tmp_path / "others", 4, lp=["de-en", "cs-ne"])
 
 
 def test_shards_are_explained_and_learnt_from_as_one_data_set(command: Command, tmp_path, sample):
