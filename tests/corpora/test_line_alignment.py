@@ -164,3 +164,6 @@ def test_without_anything_to_align_to_it_is_refused(
     assert f"--align: {message}" in command("score", *words, "--align", "-m", "bleu", code=2).err
     with pytest.raises(DataError, match="align: nothing to align translations to"):
         from_texts(["x"], align=True)
+    for references in ({}, [[], ["x"]]):
+        with pytest.raises(DataError, match="align: nothing to align translations to"):
+            from_texts(["x", "x"], references, align=True)

@@ -247,13 +247,13 @@ def _aligned(
 ) -> dict[str, list[str]]:
     from ranker.corpora.line_alignment import align_lines
 
-    if sources is None and references is None:
-        raise DataError("align: nothing to align translations to; give sources or references", file=name)
     streams = [*references.values()] if isinstance(references, Mapping) else [references]
-    size = len(sources if sources is not None else streams[0] or [])
+    size = len(sources if sources is not None else next(iter(streams), None) or [])
     wanted = _references(references, size, name)
     if sources is not None:
         wanted = [texts or [source] for texts, source in zip(wanted, sources, strict=True)]
+    elif not wanted or not all(wanted):
+        raise DataError("align: nothing to align translations to; give sources or references", file=name)
     return {system: align_lines(texts, wanted, f"{name}: {system}") for system, texts in outputs.items()}
 
 
