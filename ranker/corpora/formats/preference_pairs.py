@@ -64,7 +64,7 @@ def read_pairs(path: str | Path, dataset: Dataset) -> Dataset:
     what = "is compared with itself; expected two different systems"
     _refuse(given, first == second, lambda row: f"system {shown(columns['sysA'][row])} {what}")
     optional = {
-        key: [None if value == "-" else value for value in columns[header]]
+        key: [None if value in ("-", "") else value for value in columns[header]]
         for key, header in (
             ("judge", "judge"),
             ("task", "task"),

@@ -33,7 +33,7 @@ from ranker.corpora import column_names as names
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.tables import Columns, interleaved, long_table, texts_of
 from ranker.corpora.records import asked_in, joined_texts, shown
-from ranker.corpora.schema import TEXT, table
+from ranker.corpora.schema import table
 from ranker.errors import DataError, counted, log_note
 
 TEXTS = ("text", *names.HYPOTHESIS, *names.ANSWERS, "conversation")
@@ -113,7 +113,7 @@ def read_preferences(given: Columns, preferences: PreferenceColumns, name: str) 
     kept = {column: values[apart] for column, values in known.items()}
     kept["primary"] = np.ones(int(apart.sum()), dtype=bool)
     if judge is not None:
-        kept["judge"] = pd.array(judge.filter(pa.array(apart)), dtype=TEXT)
+        kept["judge"] = [name or None for name in judge.filter(pa.array(apart)).to_pylist()]
     return replace(dataset, preferences=table("preferences", kept))
 
 

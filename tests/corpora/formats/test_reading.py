@@ -305,6 +305,8 @@ def test_pairs_with_the_required_columns_alone(plain: Dataset, tmp_path: Path) -
     write_dataset(plain, tmp_path / "x.jsonl")
     (tmp_path / "x.pairs.tsv").write_text("sysB\tsysA\tnote\trelation\tseg_id\tlp\nA\tB\tn\t>\t2\t-\n")
     assert preferences(read_dataset(tmp_path / "x.jsonl")) == [[3, 2, ">", None, None, None, None, True]]
+    (tmp_path / "x.pairs.tsv").write_text("lp\tseg_id\tjudge\tsysA\tsysB\trelation\n-\t2\t\tA\tB\t>\n")
+    assert read_dataset(tmp_path / "x.jsonl").preferences["judge"].isna().all()
     (tmp_path / "x.pairs.tsv").write_text(HEADER)
     assert preferences(read_dataset(tmp_path / "x.jsonl")) == []
 

@@ -47,6 +47,8 @@ def test_preferences_are_the_same_in_every_format(ending: str, tmp_path: Path) -
     assert preferred(read, "text") == [("hello", "<", "hi"), ("day", "=", "days")]
     assert preferred(read, "system") == [("atlas", "<", "birch"), ("birch", "=", "cedar")]
     assert read.preferences["judge"].tolist() == ["x", "y"]
+    unknown = from_frame(frame.assign(judge=["", "y"])).preferences["judge"]
+    assert unknown.isna().tolist() == [True, False]
 
 
 @pytest.mark.parametrize(
