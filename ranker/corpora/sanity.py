@@ -181,9 +181,9 @@ def shifted_lines(dataset: Dataset) -> list[Note]:
                 _overlaps(own, sketches[arrays.reference[np.clip(at + step, start, stop - 1)]]) for step in (0, -1, 1)
             )
             closer = _runs(agreement, before) | _runs(agreement, after)
+            flagged[at] = closer
             if not closer.any():
                 break
-            flagged[at] = closer
     what = "agree with the reference of a neighbouring source, not with their own: are lines shifted?"
     return _of_systems(dataset, flagged, what)
 
@@ -359,7 +359,7 @@ def _at_sources(dataset: Dataset, sources: Int64Array, one: str, several: str) -
 
 def without_outputs(dataset: Dataset) -> list[Note]:
     """Find sources that no system translated."""
-    none = np.flatnonzero(np.diff(dataset.candidate_offsets) == 0)
+    none = np.flatnonzero(np.bincount(outputs(dataset).source, minlength=len(dataset.sources)) == 0)
     return _at_sources(dataset, none, "source has no output", "sources have no output")
 
 
@@ -378,7 +378,11 @@ def of_two_language_pairs(dataset: Dataset) -> list[Note]:
     texts = _numbered(dataset.references["text"], dataset.sources["text"])
     pairs = pd.factorize(dataset.source_language_pairs)[0]
     frame = pd.DataFrame({"text": texts[1][of_source], "reference": texts[0], "pair": pairs[of_source]})
-    filled = ~_truth(pc.equal(pc.utf8_trim_whitespace(arrow_text(dataset.references["text"])), ""))
+    blank, unknown = (
+        _truth(pc.equal(pc.utf8_trim_whitespace(arrow_text(table["text"])), ""))
+        for table in (dataset.references, dataset.sources)
+    )
+    filled = ~(blank | unknown[of_source])
     first = frame.groupby(["text", "reference"])["pair"].transform("first").to_numpy()
     again = np.unique(of_source[(first != frame["pair"].to_numpy()) & filled])
     # short texts are the same in several languages
@@ -450,7 +454,7 @@ def almost_all_ties(dataset: Dataset) -> list[Note]:
     if kind is None:
         return []
     if kind == PREFERENCES:
-        relations = dataset.preferences["relation"]
+        relations = dataset.preferences["relation"][dataset.preferences["relation"] != "-"]
         return _tied(int((relations == "=").sum()), len(relations), "preferences are ties")
     ratings = ratings_of(dataset, kind)
     return tied_scores(dataset, mean_ratings(dataset, ratings, ratings["value"].to_numpy(np.float64)), kind)

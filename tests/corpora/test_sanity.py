@@ -4,6 +4,7 @@ import dataclasses
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ranker import Dataset, from_texts, load_dataset
@@ -125,6 +126,10 @@ def test_preferences_that_are_ties_are_counted() -> None:
     assert found(tied) == ["57 of 60 preferences are ties"]
     columns["relation"] = np.where(first < 8, ">", "=")
     assert not found(dataclasses.replace(tied, preferences=table("preferences", columns)))
+    columns["relation"] = np.where(first < 60, "-", "=")
+    assert found(dataclasses.replace(tied, preferences=table("preferences", columns))) == [
+        "30 of 30 preferences are ties"
+    ]
 
 
 def test_ratings_and_scores_that_tie_are_counted() -> None:
@@ -151,6 +156,21 @@ def test_without_references_or_sources_the_other_checks_remain() -> None:
         "1 output of B is empty (first: data[1], B)",
         "nearly identical systems: A and B (first: data[2])",
     ]
+
+
+def test_sources_that_only_people_translated_have_no_output() -> None:
+    texts = from_texts({"A": CLEAN, "human": REFERENCES}, {"human": REFERENCES}, SOURCES, name="data")
+    assert texts.candidates["is_reference"].sum() == 60
+    kept = texts.select_candidates(texts.is_reference | (texts.candidate_source > 2))
+    assert found(kept) == ["3 sources have no output (first: data[1])"]
+
+
+def test_a_reference_in_two_language_pairs_is_noted_only_with_its_source() -> None:
+    pairs = pd.array(["de-en"] * 30 + ["cs-en"] * 30)
+    for sources, notes in ((SOURCES[:30], ["30 sources have the same text and reference in another"]), (None, [])):
+        texts = from_texts(CLEAN, REFERENCES[:30] * 2, sources and sources * 2, name="data")
+        several = dataclasses.replace(texts, sources=texts.sources.assign(lp=pairs))
+        assert [note.text[:54] for note in sanity.of_two_language_pairs(several)] == notes
 
 
 def test_the_bundled_sample_is_clean() -> None:
