@@ -36,6 +36,7 @@ FAILS = [
     ("他来了。", "他他他他来了。", "en-zh", "repetition", "他 (4 times)"),
     (LONG, "Der Ausschuss traf sich am Montag", "en-de", "truncation", "ends with: "),
     ("Er wohnt im großen Haus an der See.", "He lives in the big house by the", "de-en", "truncation", "ends with: "),
+    ("Das freut mich sehr.", f"{'ha' * 9}, {'x' * 30}", "de-en", "repetition", "x (30 times)"),
     ("51 Gäste", "15 guests", "de-en", "numbers", "51 -> 15"),
     ("1.000,5 Liter", "1,000.6 litres", "de-en", "numbers", "1000.5 -> 1000.6"),
     ("On average it costs 13.5 dollars.", "Cuesta 13 dólares de media.", "en-es", "numbers", "13.5 -> 13"),
@@ -502,6 +503,9 @@ def test_a_penalty_counts_failed_checks_per_output(command, tmp_path, monkeypatc
             ["Sure! Here is the translation"],
         ),
         ("Der Bus kam zu spät.", " Der Bus kam zu spät. ", "de-en", "copy", "target", ["Der Bus kam zu spät."]),
+        ("**eins, zwei** drei", "one two three", "de-en", "markup", "source", ["**eins, zwei**"]),
+        ("eins <br/> zwei", "one two", "de-en", "markup", "source", ["<br/>"]),
+        (LONG, "Menü: Datei -> Speichern und", "en-de", "truncation", "target", [None]),
         ("Es regnet.", " ", "de-en", "empty", "target", [None]),
     ],
 )
@@ -541,3 +545,15 @@ def test_a_candidate_of_a_frame_is_its_row_and_the_table_is_the_callers_own(span
     first = check_outputs(data, spans=spans)
     first["found"] = "changed"
     assert "changed" not in {*check_outputs(data, spans=spans)["found"]}
+
+
+def test_how_a_tag_is_closed_and_broken_into_lines_does_not_matter() -> None:
+    assert not found("eins<br />zwei", "one<br/>two")
+    assert not found("eins<br>zwei", "one<br/>two")
+    assert not found("<a href='x'>eins</a>", "<a\nhref='y'>one</a>")
+
+
+@pytest.mark.parametrize("text", ["ᐅᖃᐅᓯᖃᕈᓐᓇᕐᒪᖔᑕ ᐃᓄᒃᑎᑑᖅᑐᓂ ᓄᓇᕗᑦ", "uqausiqarunnarmangata inuktituuqtuni nunavut"])
+def test_inuktitut_is_written_in_syllabics_or_latin_letters(text: str) -> None:
+    assert not found("The government speaks.", text, "en-iu")
+    assert "language" in found("The government speaks.", "Правительство говорит сегодня", "en-iu")

@@ -134,7 +134,7 @@ def _scripts(language: str) -> frozenset[str]:
     """Return the scripts of a language, and Latin, in which names may be written in any language."""
     listed = tables()["language"]["scripts"].items()
     named = next((names for names, codes in listed if language in codes.split()), "")
-    return frozenset(["LATIN", *named.upper().split()])
+    return frozenset(["LATIN", *(name.partition("_")[0] for name in named.upper().split())])
 
 
 @cache

@@ -40,6 +40,7 @@ _REPEATED = {1: 3, 2: 4, 3: 6, 4: 8}
 """Number of words that must equal the word one period earlier, by words per period; from five on, the period itself."""
 _SHORTEST_LOOP, _LOOP = 20, re.compile(r"([^\W\d_]\S{0,9}?)\1{7,}")
 """Least number of characters, and pattern, of letters that repeat within a word."""
+_TAG = re.compile(r"</?[A-Za-z0-9:_-]+")
 _MANY_WORDS = 8
 """Number of words from which on a text has a frequent word of its language."""
 _MEASURES = ("length", "mass", "temperature")
@@ -264,7 +265,7 @@ def repetition(texts: PairedTexts, least: float = 0.0) -> Failures:
                     shown[row] = f"{' '.join(words)} ({times} times)"
     for row in np.flatnonzero(matches(texts.every, rf"\S{{{_SHORTEST_LOOP}}}")).tolist():
         looped = texts.every[row].as_py()
-        loop = _LOOP.search(looped)
+        loop = max(_LOOP.finditer(looped), key=lambda match: len(match[0]), default=None)
         if loop and len(loop[0]) >= max(_SHORTEST_LOOP, least * len(looped)):
             shown.setdefault(row, f"{loop[1]} ({len(loop[0]) // len(loop[1])} times)")
     _, source, reference = np.split(
@@ -359,7 +360,7 @@ def _kept(texts: PairedTexts, name: str) -> Failures:
     def find(text: str) -> Counter[str]:
         items = (item.lower() if name == "urls" else item for item in re.findall(pattern, text))
         # of a tag, only its name
-        return Counter(f"{item.split()[0]}>" if item[0] == "<" and " " in item else item for item in items)
+        return Counter(f"{tag[0]}>" if (tag := _TAG.match(item)) else item for item in items)
 
     suspect = matches(texts.own, pattern) | matches(texts.sources, pattern)[texts.source]
     return _compared(texts, suspect, find, lambda _, __, wanted, given, ___: ([*(wanted - given)], [*(given - wanted)]))

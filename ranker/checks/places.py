@@ -60,13 +60,18 @@ def _places(check: str, found: str, texts: dict[str, str]) -> Iterator[FaultPlac
     elif check == "repetition":
         unit = _spaced(found.rpartition(" (")[0])
         yield from _all(rf"(?i){unit}((?:[\W_]*{unit})+)", text, "target", group=1, most=1)
-    elif " -> " in found:
-        missing, extra = ([] if side == ABSENT else side.split(", ") for side in found.split(" -> ", 1))
+    elif check != "truncation" and " -> " in found:
+        missing, extra = ([] if side == ABSENT else _items(check, side) for side in found.split(" -> ", 1))
         for side, items in (("target", extra), ("source", [] if extra else missing)):
             for item in items:
                 places = [*_all(_pattern(check, item), texts[side], side)]
                 said = positions(texts[side], item) if check == "numbers" and not places else ()
                 yield from (*places, *(FaultPlace(side, start, end) for start, end in said))
+
+
+def _items(check: str, listed: str) -> list[str]:
+    # bold text and names of links may hold commas
+    return re.findall(tables()["kept"][check], listed) if check == "markup" else listed.split(", ")
 
 
 def _spaced(words: str) -> str:
@@ -83,7 +88,7 @@ def _pattern(check: str, item: str) -> str:
     if check in ("dates", "units"):
         return next((str(group[item]) for group in tables()[check].values() if item in group), re.escape(item))
     tag = item.startswith("<") and item.endswith(">")
-    return rf"(?i){re.escape(item[:-1])}(?:\s[^<>]*)?>" if tag else f"(?i){re.escape(item)}"
+    return rf"(?i){re.escape(item[:-1])}(?:\s[^<>]*)?/?>" if tag else f"(?i){re.escape(item)}"
 
 
 def _all(pattern: str, text: str, side: str, *, group: int = 0, most: int | None = None) -> Iterator[FaultPlace]:
