@@ -270,7 +270,7 @@ class Dataset:
             what = f"{source_place(self, int(empty[0]))} has no candidate and therefore no row in a table"
             raise DataError(f"{what}: use JSONL")
         for kind in sorted(self.ratings["kind"].unique()):
-            if canonical(kind) != kind or not kinds_of([kind]):
+            if canonical(kind) != kind or not kinds_of([kind]) or (kind == "errors" and len(self.errors)):
                 raise DataError(f"the kind of judgement {kind!r} cannot be a column name: use JSONL", file=self.name)
         frame = self.sources.iloc[self.candidate_source].reset_index(drop=True).rename(columns={"text": "source"})
         slot = self.references.groupby("source").cumcount()

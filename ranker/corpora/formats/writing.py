@@ -118,7 +118,9 @@ def records_of(dataset: Dataset) -> list[dict[str, Any]]:
         if pd.isna(judge):
             human[kind] = number
         else:
-            human.setdefault(kind, {})[judge] = number
+            if not isinstance(human.setdefault(kind, {}), dict):
+                human[kind] = {"": human[kind]}
+            human[kind][judge] = number
     records = []
     candidates = dataset.candidates
     reference_alignments, candidate_alignments = (_alignments(rows) for rows in (dataset.references, candidates))

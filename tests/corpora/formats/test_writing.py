@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.formats.writing import records_of, write_dataset
+from ranker.corpora.marked_errors import MarkedError
 from ranker.corpora.own_references import own_texts
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import table
@@ -282,3 +283,15 @@ def test_a_full_disk_leaves_what_was_there(
         write_dataset(one_source(), path)
     assert [item.name for item in tmp_path.iterdir()] == [path.name]
     assert path.read_bytes() == b"before"
+
+
+def test_a_rating_by_nobody_beside_those_of_judges_is_kept(tmp_path: Path) -> None:
+    ratings = [("fluency", "J", 4.0), ("fluency", None, 3.0)]
+    dataset = assemble([Record("x", ["r"], [Candidate("A", "a", ratings)])], "mine")
+    assert read_dataset(write_dataset(dataset, tmp_path / "x.jsonl")[0]).fingerprint == dataset.fingerprint
+
+
+def test_ratings_called_errors_are_not_lost_beside_marked_errors(tmp_path: Path) -> None:
+    marked = Candidate("A", "a", [("errors", None, 3.0)], errors=[MarkedError("major")])
+    with pytest.raises(DataError, match="kind of judgement 'errors' cannot be a column name"):
+        write_dataset(assemble([Record("x", ["r"], [marked])], "mine"), tmp_path / "x.csv")
