@@ -118,7 +118,7 @@ def exported(values: Iterable[tuple[int, Any]], file: str) -> list[tuple[int, di
         first = first or line
         if isinstance(value.get("data"), dict) and isinstance(value.get("annotations"), list):
             tool = "Label Studio"
-        elif _is_entry(value) or all(isinstance(log, list) and _is_entry(log[0]) for log in value.values() if log):
+        elif _is_entry(value) or _is_campaign(value):
             tool = "Pearmut"
         else:
             return []
@@ -167,6 +167,11 @@ def _is_entry(value: object) -> bool:
     return isinstance(value, dict) and {"user_id", "item"} <= {*value}
 
 
+def _is_campaign(value: dict[str, Any]) -> bool:
+    logs = [log for log in value.values() if log]
+    return bool(logs) and all(isinstance(log, list) and _is_entry(log[0]) for log in logs)
+
+
 def _of_label_studio(
     value: dict[str, Any], words: dict[str, str], lost: list[int], line: int
 ) -> Iterator[tuple[dict[str, Any], bool]]:
@@ -183,12 +188,15 @@ def _of_label_studio(
         by = annotation.completed_by
         row = {**task.data, "judge": by.get("email", by.get("id")) if isinstance(by, dict) else by}
         marks: dict[Any, dict[str, Any]] = {}
+        displaced: set[Any] = set()
+        answered = False
         for number, result in enumerate(annotation.result):
             answer = result.value
             score = answer.number if answer.rating is None else answer.rating
             name = "preferred" if is_pair and answer.choices else result.from_name
             if answer.labels or answer.start is not None or result.from_name == "missing":
-                mark = marks.setdefault(number if result.id is None else result.id, {"severity": "", "category": ""})
+                key = number if result.id is None else result.id
+                mark = marks.setdefault(key, {"severity": "", "category": ""})
                 for word in (*answer.labels, *answer.choices):
                     is_severity = result.from_name == "severity" or word.strip().lower() in _SEVERITIES
                     mark["severity" if is_severity else "category"] = word
@@ -196,12 +204,12 @@ def _of_label_studio(
                 start, end = _place(texts.get("source" if side == SIDES[1] else "text"), answer)
                 mark |= {"side": side, "start": start, "end": end}
                 if start is None and answer.start is not None:
-                    lost.append(line)
+                    displaced.add(key)
             elif answer.ranker is not None:
                 for ranked in _ranked(task.data, answer.ranker, row):
                     yield ranked, True
             elif answer.selected is not None:
-                row["preferred"] = _SIDES.get(answer.selected, answer.selected)
+                row["preferred"], answered = _SIDES.get(answer.selected, answer.selected), True
             elif score is not None or name == "preferred" or any(map(math.isfinite, map(number_in, answer.choices))):
                 if name in row or len(answer.choices) > 1:
                     raise TypeError(
@@ -209,9 +217,10 @@ def _of_label_studio(
                     )
                 word = answer.choices[0] if answer.choices else ""
                 row[name] = word if name == "preferred" else number_in(word) if score is None else score
+                answered = True
             elif answer.choices:
                 words.setdefault(result.from_name, answer.choices[0])
-        answered = len(row) > len(task.data) + 1
+        lost += [line] * len(displaced)
         if not is_pair:
             row["errors"] = [*marks.values()]
         if answered or not is_pair:

@@ -221,6 +221,8 @@ def _esa(dataset: Dataset) -> str:
         others = [text for text in marked.references(source) if text not in of_people]
         names = iter(name for name in (f"ref{letter}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ") if name not in texts)
         key = row["seg_id"].removeprefix(f"{document}:")
+        if "_#_" in document or "_#_" in key:
+            _refuse(dataset, "documents or ids with _#_")
         records.append(
             {
                 "doc_id": "_#_".join((row["lp"], _UNKNOWN, document, key)),

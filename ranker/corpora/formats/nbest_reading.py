@@ -21,7 +21,7 @@ from ranker.files import display_name, read_text
 _FIELDS = ("sentence", "text", "features", "score", "alignment")
 _DIGITS = 7
 _FAIRSEQ = re.compile(rf"([SHDT])-([0-9]{{1,{_DIGITS}}})\t(.*)")
-_HYPOTHESIS = re.compile(r"^[HD]-[0-9]+\t[^\t\n]*\t", re.MULTILINE)
+_HYPOTHESIS = re.compile(rf"^[HD]-[0-9]{{1,{_DIGITS}}}\t[^\t\n]*\t", re.MULTILINE)
 _LINE = "expected: sentence ||| text ||| features [||| score [||| alignment]]"
 
 

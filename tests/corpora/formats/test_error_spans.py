@@ -245,6 +245,26 @@ def test_units_of_label_studio_are_those_of_its_text(tmp_path: Path) -> None:
     ]
 
 
+def test_an_error_of_label_studio_with_a_lost_place_counts_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = {"start": 90, "end": 95}
+    results = [
+        {
+            "id": "a",
+            "from_name": "severity",
+            "to_name": "mt",
+            "type": "labels",
+            "value": {**place, "labels": ["major"]},
+        },
+        {"id": "a", "from_name": "category", "to_name": "mt", "type": "choices", "value": {**place, "choices": ["x"]}},
+    ]
+    task = {"data": {"src": "s", "mt": "abcd"}, "annotations": [{"completed_by": 1, "result": results}]}
+    (tmp_path / "x.json").write_text(json.dumps([task]))
+    assert len(read_dataset(tmp_path / "x.json").errors) == 1
+    assert "1 marked error with a place that is not in the text" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("change", "form", "message"),
     [
@@ -253,12 +273,15 @@ def test_units_of_label_studio_are_those_of_its_text(tmp_path: Path) -> None:
         ({"text": "a<v>"}, "mqm", "contains texts with <v> or </v>"),
         ({"errors": [{"severity": ""}]}, "mqm", "contains errors without a severity"),
         ({"errors": None, "raters": None}, "mqm", "contains no marked errors"),
+        ({"doc": "a_#_b"}, "esa", "contains documents or ids with _#_, which this format cannot represent: use JSONL"),
         ({"lp": None}, "esa", "has sources without a language pair, which this format needs: give --lp"),
     ],
 )
 def test_what_a_form_cannot_hold(change: dict[str, Any], form: str, message: str, tmp_path: Path) -> None:
     candidate = {"system": "A", "text": "ab", "errors": [{"severity": "minor"}], **change}
     wanted = {"source": "s", "lp": "de-en", "candidates": [candidate]}
+    if "doc" in change:
+        wanted["doc"] = candidate.pop("doc")
     if "lp" in change:
         wanted |= {"lp": None}
         candidate.pop("lp")

@@ -168,6 +168,33 @@ def test_exports_of_label_studio(tmp_path: Path) -> None:
     assert ratings[["judge", "kind", "value"]].values.tolist() == [["1", "given", 4.0]]
 
 
+def test_tasks_of_label_studio_may_name_a_judge_and_a_preference_of_their_own(tmp_path: Path) -> None:
+    data = {"source": "Hallo", "text1": "hello", "text2": "hi", "judge": "x", "preferred": ""}
+    pair = {"data": data, "annotations": [label_studio(1, "pairwise", {"selected": "left"})]}
+    data = {"src": "Hallo", "mt": "hello", "judge": "x"}
+    rated = {"data": data, "annotations": [label_studio(1, "rating", {"rating": 4})]}
+    (tmp_path / "pairs.json").write_text(json.dumps([pair]))
+    (tmp_path / "ratings.json").write_text(json.dumps([rated]))
+    assert preferred(read_dataset(tmp_path / "pairs.json"), "text") == [("hello", ">", "hi")]
+    assert read_dataset(tmp_path / "ratings.json").ratings["judge"].tolist() == ["1"]
+
+
+def test_empty_records_are_no_export(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text("{}")
+    with pytest.raises(DataError, match="expected keys"):
+        read_dataset(path)
+    path.write_text('{"source": "", "mt": ""}')
+    assert len(read_dataset(path)) == 1
+
+
+def test_output_of_fairseq_has_at_most_ten_million_sentences(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text("H-12345678\t-.1\thello\n")
+    with pytest.raises(DataError):
+        read_dataset(path)
+
+
 def test_exports_of_pearmut(tmp_path: Path) -> None:
     item = {"src": "Hallo", "tgt": {"atlas": "hello", "birch": "hi"}, "item_id": "d1"}
     scores = [{"atlas": {"score": 90, "error_spans": []}, "birch": {"score": None}}, {"atlas": {"score": 70}}]
