@@ -20,7 +20,6 @@ import io
 import itertools
 import math
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -115,7 +114,8 @@ def _tsv_rows(text: str, file: str, delimiter: Delimiter) -> Iterator[tuple[int,
 
 
 def _csv_rows(text: str, file: str, delimiter: Delimiter) -> Iterator[tuple[int, list[str]]]:
-    csv.field_size_limit(sys.maxsize)
+    # the largest number that every platform takes
+    csv.field_size_limit(2**31 - 1)
     if "\n" not in text:
         text = text.replace("\r", "\n")
     # the csv module ends rows at a carriage return; NUL is not in text

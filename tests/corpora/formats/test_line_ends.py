@@ -14,7 +14,7 @@ from models.making.parser.conllu import read_conllu
 from ranker.corpora.documents.assessments import _rows as assessment_rows
 from ranker.corpora.formats.nbest_reading import read_nbest
 from ranker.corpora.formats.preference_pairs import read_pairs
-from ranker.corpora.formats.reading import read_dataset, read_parallel
+from ranker.corpora.formats.reading import parse_dataset, read_dataset, read_parallel
 from ranker.corpora.formats.segment_scores import SegmentScores
 from ranker.files import read_lines, read_text
 from ranker.storage.text_lines import line_batches
@@ -174,3 +174,13 @@ def test_a_stray_carriage_return_shifts_no_line(tmp_path, command, caplog, name)
     printed = command("score", *files, "-m", "wer,bleu", "--level", "system", "--format", "csv")
     assert printed.out.splitlines()[1].split(",")[-2:] == ["0.0", "1.0"]
     assert [f"{name}:3: a carriage return inside" in record.getMessage() for record in caplog.records] == [True]
+
+
+def test_csv_is_read_where_the_csv_module_takes_no_larger_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def limit(size: int) -> None:
+        # a C long of 32 bits, as on Windows
+        if size >= 2**31:
+            raise OverflowError("Python int too large to convert to C long")
+
+    monkeypatch.setattr("csv.field_size_limit", limit)
+    assert len(parse_dataset("source,text\na,b\n", "x", "x.csv", "csv")) == 1
