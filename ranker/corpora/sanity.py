@@ -69,18 +69,24 @@ class Outputs:
     source_text: Int64Array
 
     @property
+    def compared(self) -> BoolArray:
+        """True for outputs whose source has a reference, shape (outputs,)."""
+        return self.reference >= 0
+
+    @property
     def sizes(self) -> Int64Array:
         """Number of outputs of each system of each language pair, shape (groups,)."""
         return np.bincount(self.group, minlength=len(self.names))
 
-    def shares(self, flagged: BoolArray) -> FloatArray:
-        """Return the fraction of flagged outputs for each system of each language pair, shape (groups,)."""
-        return np.bincount(self.group[flagged], minlength=len(self.names)) / np.maximum(self.sizes, 1)
+    def shares(self, flagged: BoolArray, among: BoolArray) -> FloatArray:
+        """Return the fraction of flagged outputs for each group, of its outputs that are `among`, shape (groups,)."""
+        counts, sizes = (np.bincount(self.group[rows], minlength=len(self.names)) for rows in (flagged & among, among))
+        return np.asarray(counts / np.maximum(sizes, 1))
 
-    def often(self, flagged: BoolArray, least: float) -> BoolArray:
-        """True for groups with enough flagged outputs, which must be at least the fraction `least` of the group."""
-        counts = np.bincount(self.group[flagged], minlength=len(self.names))
-        return np.asarray((self.shares(flagged) >= least) & (counts >= _FEWEST))
+    def often(self, flagged: BoolArray, least: float, among: BoolArray) -> BoolArray:
+        """True for groups in which enough outputs are flagged, and at least the fraction `least` of those `among`."""
+        counts = np.bincount(self.group[flagged & among], minlength=len(self.names))
+        return np.asarray((self.shares(flagged, among) >= least) & (counts >= _FEWEST))
 
 
 @view
@@ -151,8 +157,9 @@ def _of_systems(dataset: Dataset, flagged: BoolArray, what: str) -> list[Note]:
 def equal_to_the_reference(dataset: Dataset) -> list[Note]:
     """Find systems whose outputs equal the reference."""
     arrays = outputs(dataset)
-    flagged = (arrays.text == arrays.reference_text) & (arrays.reference >= 0)
-    return _of_systems(dataset, flagged & arrays.often(flagged, _EQUAL)[arrays.group], "equal the reference")
+    flagged = (arrays.text == arrays.reference_text) & arrays.compared
+    often = arrays.often(flagged, _EQUAL, arrays.compared)
+    return _of_systems(dataset, flagged & often[arrays.group], "equal the reference")
 
 
 def copies_of_the_source(dataset: Dataset) -> list[Note]:
@@ -160,7 +167,8 @@ def copies_of_the_source(dataset: Dataset) -> list[Note]:
     arrays = outputs(dataset)
     long = pc.greater(pc.utf8_length(arrow_text(dataset.sources["text"])), 20).to_numpy()[arrays.source]
     flagged = (arrays.text == arrays.source_text) & (arrays.text != arrays.reference_text) & long
-    return _of_systems(dataset, flagged & arrays.often(flagged, _COPIED)[arrays.group], "are copies of the source")
+    often = arrays.often(flagged, _COPIED, np.ones_like(flagged))
+    return _of_systems(dataset, flagged & often[arrays.group], "are copies of the source")
 
 
 def shifted_lines(dataset: Dataset) -> list[Note]:
@@ -254,10 +262,10 @@ def one_sentence_repeated(dataset: Dataset) -> list[Note]:
 
 def _styled(dataset: Dataset, has: Callable[[pa.ChunkedArray], pa.ChunkedArray], what: str) -> list[Note]:
     arrays = outputs(dataset)
-    with_reference = arrays.reference >= 0
-    own = _truth(has(arrow_text(dataset.candidates["text"])))[arrays.rows] & with_reference
+    own = _truth(has(arrow_text(dataset.candidates["text"])))[arrays.rows] & arrays.compared
     of_references = np.append(_truth(has(arrow_text(dataset.references["text"]))), False)[arrays.reference]
-    groups = arrays.often(own, _STYLED) & (arrays.shares(of_references & with_reference) <= _UNSTYLED)
+    groups = arrays.often(own, _STYLED, arrays.compared)
+    groups &= arrays.shares(of_references, arrays.compared) <= _UNSTYLED
     return _of_systems(dataset, own & ~of_references & groups[arrays.group], f"{what}, unlike the references")
 
 
@@ -302,10 +310,10 @@ def other_language(dataset: Dataset) -> list[Note]:
     own, reference = _bytes_per_letter(dataset.candidates["text"]), _bytes_per_letter(dataset.references["text"])
     width, expected = own[arrays.rows], np.append(reference, np.nan)[arrays.reference]
     flagged = (np.maximum(width, expected) > 1.6) & (np.minimum(width, expected) < 1.2)
-    flagged &= arrays.often(flagged, _FOREIGN)[arrays.group]
+    flagged &= arrays.often(flagged, _FOREIGN, arrays.compared)[arrays.group]
     flagged |= (_similarity(dataset) < _LEAST_SIMILAR)[arrays.group]
     # copies of the source have a note of their own
-    flagged &= arrays.text != arrays.source_text
+    flagged &= arrays.compared & (arrays.text != arrays.source_text)
     return _of_systems(dataset, flagged, "look to be in another language than the references")
 
 
@@ -398,7 +406,7 @@ def short_or_long(dataset: Dataset) -> list[Note]:
     expected = np.append(pc.utf8_length(arrow_text(dataset.references["text"])).to_numpy(), -1)[arrays.reference]
     longer, shorter = np.maximum(own, expected), np.minimum(own, expected)
     flagged = (expected > 0) & (own > 0) & (longer > _LONG) & (longer > _TIMES * shorter)
-    flagged &= arrays.often(flagged, _EXTREME)[arrays.group]
+    flagged &= arrays.often(flagged, _EXTREME, arrays.compared)[arrays.group]
     return _of_systems(dataset, flagged, "are much longer or shorter than the reference")
 
 

@@ -158,6 +158,19 @@ def test_without_references_or_sources_the_other_checks_remain() -> None:
     ]
 
 
+def test_systems_are_compared_with_the_references_that_there_are() -> None:
+    references = [[text] if row % 5 < 2 else [] for row, text in enumerate(REFERENCES)]
+    outputs = {"A": REFERENCES, "B": sentences(60, 6), "C": [text.lower() for text in CLEAN], "D": [*CLEAN]}
+    outputs["D"][::10] = [text[:9] for text in CLEAN[::10]]
+    texts = from_texts(outputs, references, SOURCES, name="data")
+    texts = dataclasses.replace(texts, candidates=texts.candidates.assign(is_reference=False))
+    assert found(texts) == [
+        "24 outputs of A equal the reference (first: data[1], A)",
+        "5 outputs of D are much longer or shorter than the reference (first: data[1], D)",
+        "24 outputs of C are in lower case, unlike the references (first: data[1], C)",
+    ]
+
+
 def test_sources_that_only_people_translated_have_no_output() -> None:
     texts = from_texts({"A": CLEAN, "human": REFERENCES}, {"human": REFERENCES}, SOURCES, name="data")
     assert texts.candidates["is_reference"].sum() == 60
