@@ -238,6 +238,7 @@ SOUND = [
     ("3 men of seven", "7 人中的三人", "en-zh"),
     ("予算は5億2000万円です。", "The budget is 520 million yen.", "ja-en"),
     ("1亿4千万人", "140 million people", "zh-en"),
+    ("共1,200万5000人", "12,005,000 people in all", "zh-en"),
     ("عدد الطلاب ١٬٢٥٠ وثلثهم ٢٫٥", "1,250 students, a third of them 2.5", "ar-en"),
     ("There are 125,000 students.", "यहाँ 1,25,000 छात्र हैं।", "en-hi"),
     ("2,5 miliardy korun", "2,500 million crowns", "cs-en"),

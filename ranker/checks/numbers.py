@@ -24,7 +24,7 @@ _HAN_DIGITS = {**{digit: value for value, digit in enumerate("〇一二三四五
 _HAN_UNITS = {"十": 10, "百": 100, "千": 1000}
 _HAN_POWERS = {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8, "兆": 10**12}
 _SIGNS = str.maketrans("٬٫·", ",..")
-_DIGITS_AND_UNITS = r"(?<!\d)\d++(?:\.\d+)?[百千万萬亿億兆백천만억조]{1,4}"
+_DIGITS_AND_UNITS = r"(?<!\d)(?<!\d[,.])(?:\d{1,3}(?:,\d{3})+|\d++)(?:\.\d+)?[百千万萬亿億兆백천만억조]{1,4}"
 _COMPOUND = re.compile(rf"(?:{_DIGITS_AND_UNITS}\s?){{2,}}(?:\d+(?!\d))?|{_DIGITS_AND_UNITS}\d+")
 _ROMAN = re.compile(r"(?<![\w.-])(?=[IVXL]{2})(X{0,3}|XL|LX{0,3})(IX|IV|V?I{0,3})(?:e|ème)?(?!\w)")
 _TENS = {numeral: 10 * ten for ten, numeral in enumerate(["", "X", "XX", "XXX", "XL", "L", "LX", "LXX", "LXXX"])}
@@ -49,7 +49,7 @@ def _plain(number: str) -> str:
 
 
 def _han_sum(numeral: re.Match[str]) -> str:
-    parts = re.findall(r"(\d+(?:\.\d+)?)([^\d\s]*)", numeral[0])
+    parts = re.findall(r"(\d+(?:\.\d+)?)([^\d\s]*)", numeral[0].replace(",", ""))
     total = sum(Decimal(number) * math.prod(map(_POWERS.__getitem__, units)) for number, units in parts)
     return f" {_shortest(f'{total:f}')} "
 
