@@ -215,7 +215,8 @@ class FeatureSet:
             self.check_references(dataset)
         is_used = np.ones(len(self.extractors), dtype=bool) if used is None else used
         known = [None] * len(self.extractors)
-        if len(dataset.context) <= _KEPT_ROWS or self.needs.other_sources:
+        whole = self.needs.other_sources or any(extractor.fit_scope == "ranked" for extractor in self.extractors)
+        if len(dataset.context) <= _KEPT_ROWS or whole:
             return self._matrix(dataset, known, is_used)
         # in parts, because vectors of texts that several extractors use are kept in memory
         dataset = with_given_scores(dataset, self.members)

@@ -157,7 +157,8 @@ def test_large_data_are_computed_in_parts(sample, monkeypatch):
     assert max(sizes) < 60
     assert len(sizes) > 10
     np.testing.assert_array_equal(features.transform(sample.in_context(rows)), selected)
-    sizes.clear()
     # what learns from all that is ranked cannot be taken apart
-    FeatureSet.parse("consensus.weighted").transform(sample)
-    assert sizes == [len(sample)]
+    for features in ("consensus.weighted", "nist", "perp", "combine[nist + bleu]"):
+        sizes.clear()
+        FeatureSet.parse(features).transform(sample)
+        assert sizes == [len(sample)]
