@@ -246,3 +246,22 @@ def test_options_equal_in_python_have_one_notation():
     assert Chrf(beta=3).signature() == make_metric("chrf[beta=3]").signature()
     assert str(Bleu(order=np.int64(2), smoothing=np.str_("floor"))) == "bleu[order=2,smoothing=floor]"
     assert type(dataclasses.replace(Bleu(), order=np.int32(3)).order) is int
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ngrams[words=content,function_words=FILE]",
+        "meteor[modules=exact,function_words=FILE]",
+        "paraphrase[function_words=FILE]",
+        "terp[stop_words=FILE]",
+        "kendall[alignment=bilingual,aligner=FILE]",
+        "lrscore[aligner=FILE]",
+    ],
+)
+def test_a_signature_has_the_digest_of_a_file_in_place_of_its_name(text, tmp_path):
+    signatures = []
+    for name, content in (("one", "the of"), ("other", "the of"), ("third", "the a")):
+        (tmp_path / name).write_text(content)
+        signatures.append(make(text.replace("FILE", str(tmp_path / name))).signature())
+    assert signatures[0] == signatures[1] != signatures[2]

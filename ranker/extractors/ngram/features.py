@@ -14,6 +14,7 @@ from ranker.extractors.base import FeatureFamily, FittedExtractor
 from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.dependency.parsed import parser_signature, tag_batch
 from ranker.extractors.needs import COMPARABLE, Needs
+from ranker.text.function_words import function_words
 from ranker.text.lexical.word_classes import WordClass, class_batch
 from ranker.text.ngrams import closest_reference_lengths, ngram_matches, ngram_totals
 from ranker.text.ratios import f_score, ratio
@@ -93,10 +94,13 @@ class NgramAgreement(FittedExtractor):
         return tuple(f"{self}.{n}.{measure}" for n in range(1, self.order + 1) for measure in MEASURES)
 
     def signed(self) -> dict[str, object]:
-        """Option values for the signature, with the parser's digest in place of its name; unused options are None."""
+        """Option values for the signature, with digests of the parser and the words listed; unused options are None."""
         unused = () if self.unit == "word" else ("words", "match", "function_words", "stemmer", "tokenizer")
         parser = parser_signature(self.parser) if self.unit == "tag" else None
-        return {**dict.fromkeys(unused), "parser": parser, **({"lowercase": None} if self.unit == "tag" else {})}
+        signed = {**dict.fromkeys(unused), "parser": parser, **({"lowercase": None} if self.unit == "tag" else {})}
+        if self.words in ("content", "function"):
+            signed["function_words"] = function_words(self.function_words)[1]
+        return signed
 
     @property
     def needs(self) -> Needs:

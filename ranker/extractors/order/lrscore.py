@@ -140,8 +140,8 @@ class LRscore(Metric):
         return registry.make_metric(self.lexical)
 
     def signed(self) -> dict[str, object]:
-        """Option values for the signature: the lexical metric's and, for METEOR's alignment, the digest of WordNet."""
-        return {"lexical": self._lexical_metric.signature(), **alignment_signed(self.alignment)}
+        """Option values for the signature: the lexical metric's, and the digest of the aligner or METEOR's WordNet."""
+        return {"lexical": self._lexical_metric.signature(), **alignment_signed(self.alignment, self.aligner)}
 
     @property
     def width(self) -> int:

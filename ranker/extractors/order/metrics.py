@@ -19,6 +19,7 @@ from ranker.extractors.ngram.bleu import Bleu
 from ranker.extractors.order.birch_osborne import Rule
 from ranker.extractors.order.scores import permutation_scores
 from ranker.extractors.order.source_orders import bilingual_orders
+from ranker.files import read_bytes, sha256
 from ranker.text.brevity_penalty import brevity_penalty
 from ranker.text.lexical.wordnet import optional_wordnet
 from ranker.text.ngrams import closest_reference_lengths, ngram_matches
@@ -50,10 +51,10 @@ def word_permutations(
     return matched.permutations(), matched.offsets
 
 
-def alignment_signed(alignment: str) -> dict[str, object]:
-    """Return options that an alignment adds to signatures: for ``meteor`` the digest of the installed WordNet."""
+def alignment_signed(alignment: str, aligner: str | None = None) -> dict[str, object]:
+    """Return options for signatures: the digest of the aligner's file or, for ``meteor``, of the installed WordNet."""
     if alignment != "meteor":
-        return {}
+        return {} if aligner is None else {"aligner": sha256(read_bytes(aligner))[:12]}
     wordnet = optional_wordnet("auto", Meteor.name)
     return {"wordnet": wordnet.digest if wordnet else "none"}
 
@@ -79,8 +80,8 @@ class PermutationMetric(SentenceMean):
             raise OptionError(f"{self.name}[aligner={self.aligner}]: an aligner requires alignment=bilingual; set it")
 
     def signed(self) -> dict[str, object]:
-        """Option values for the signature, to which METEOR's alignment adds the digest of WordNet."""
-        return alignment_signed(self.alignment)
+        """Option values for the signature, with the digest of the aligner or, for METEOR's alignment, of WordNet."""
+        return alignment_signed(self.alignment, self.aligner)
 
     def note(self, dataset: Dataset) -> str | None:
         """Return the note on the tokenizer, or else METEOR's note if METEOR's alignment is used, or None."""
