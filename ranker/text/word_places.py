@@ -7,24 +7,24 @@ from functools import lru_cache
 
 from ranker.corpora.scripts import WITHOUT_SPACES
 
-_JOINER = "\u200d"
+_JOINER, _SEPARATOR = "\u200d", "\u200b"
 _SPACE, _WORD, _ALONE, _JOINED = range(4)
 
 
 def word_places(text: str) -> list[tuple[int, int]]:
     """Return the positions [start, end) of words and symbols, in characters of `text`.
 
-    Letters, marks and digits in a row are one word. A letter of a script without spaces, or any other symbol, is a word
-    by itself. No position separates a letter from its marks or splits a joined emoji.
+    Letters, marks, digits and invisible characters in a row are one word. A letter of a script without spaces, or any
+    other symbol, is a word by itself. No position separates a letter from its marks or splits a joined emoji.
     """
     places: list[tuple[int, int]] = []
     before = _SPACE
     for at, character in enumerate(text):
         kind = _kind(character)
-        joined = bool(places) and before != _SPACE and (kind == _JOINED or text[at - 1] == _JOINER)
-        if joined or (kind == before == _WORD):
+        # a joiner joins symbols; some words end with one
+        alike = kind == before and (kind == _WORD or text[at - 1] == _JOINER)
+        if before != _SPACE and (kind == _JOINED or alike):
             places[-1] = places[-1][0], at + 1
-            before = before if kind == _JOINED else kind
         else:
             before = kind
             if kind != _SPACE:
@@ -37,7 +37,11 @@ def _kind(character: str) -> int:
     if character.isspace():
         return _SPACE
     category = unicodedata.category(character)
-    if category[0] == "M" or character == _JOINER or "\U0001f3fb" <= character <= "\U0001f3ff":
+    if (
+        category[0] == "M"
+        or (category == "Cf" and character != _SEPARATOR)
+        or "\U0001f3fb" <= character <= "\U0001f3ff"
+    ):
         return _JOINED
     if category[0] not in "LN" or any(first <= ord(character) <= last for first, last in WITHOUT_SPACES):
         return _ALONE
