@@ -167,7 +167,7 @@ class Consensus(FittedExtractor):
 
     def note(self, dataset: Dataset) -> str | None:
         """Return notes on sources with too few candidates for a consensus, and on related systems, or None."""
-        sizes = np.diff(dataset.candidate_offsets)
+        sizes = np.bincount(dataset.candidate_source[~dataset.is_reference])
         alone, two = int((sizes == 1).sum()), int((sizes == 2).sum())
         notes = []
         if alone:

@@ -151,6 +151,9 @@ def test_columns_of_odd_candidates(small, caplog):
     nothing = small.select_candidates(np.zeros(len(small), dtype=bool))
     assert make("consensus").fit(nothing).transform(nothing).shape == (0, 5)
     assert make("consensus").note(small).startswith(f"{int((np.diff(small.candidate_offsets) == 1).sum())} source")
+    # references do not vote
+    few = dataset_of([(["the cat sat"], ["a cat"]), (["it rains"], ["it rain", "rain"])])
+    assert make("consensus").note(with_references_as_candidates(few)) == make("consensus").note(few)
 
 
 @thorough
