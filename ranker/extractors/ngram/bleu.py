@@ -54,8 +54,9 @@ class Bleu(Metric):
         Leave out the orders that the candidate is too short for (``exp``, ``floor``, ``none``), instead of scoring 0.
         By default a single segment does and a corpus does not, as in sacreBLEU.
     tokenizer : str, default "auto"
-        ``auto`` follows the target language as sacreBLEU does: ``zh`` for Chinese, ``ja-mecab`` for Japanese,
-        ``ko-mecab`` for Korean, ``13a`` for all others and where the language is not known.
+        ``auto`` follows the target language, stated or told by its script: ``zh`` for Chinese, ``ja-mecab`` for
+        Japanese, ``ko-mecab`` for Korean, as in sacreBLEU, ``char`` for Thai, Lao, Tibetan, Burmese and Khmer, ``13a``
+        for all others.
     lowercase : bool, default False
 
     Notes

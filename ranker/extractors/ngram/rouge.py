@@ -121,7 +121,7 @@ class RougeW(_Rouge):
 
     Lin (2004), section 4. As ROUGE-1.5.5 computes it: with L the weighted length to the power 1 / weight, precision is
     L over the candidate's length, recall L over the reference's length to the power `weight`. Of several references
-    the one with the best recall counts; a corpus scores the mean of its segments. An empty side scores 0.
+    the best one counts (`best_by`); a corpus scores the mean of its segments. An empty side scores 0.
 
     Parameters
     ----------

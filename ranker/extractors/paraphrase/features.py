@@ -92,7 +92,7 @@ class Paraphrase(Extractor):
     contain it (after Spärck Jones 1972); words never seen there weigh most. ``soft_precision`` and ``soft_recall`` are
     S / c and S / r, ``substituted`` the number of substituted words / r, ``content`` the part of S / r that comes from
     candidate words outside a list of function words. All columns lie in [0, 1]. Of several references the one with the
-    best F counts; ties go to the first. If neither text has words, the first six columns are 1 and the others 0; if
+    best F counts. If neither text has words, the first six columns are 1 and the others 0; if
     one text has none, all are 0.
 
     The table is learnt from the candidates and references of the training data, without any judgement: unmatched words
