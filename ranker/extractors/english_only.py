@@ -8,14 +8,14 @@ from typing import get_args
 from ranker.corpora.dataset import Dataset
 from ranker.extractors.base import Extractor
 from ranker.notation import field_types, write
-from ranker.text.target_languages import other_language
+from ranker.text.target_languages import translations_in_others
 
 
 def english_note(extractors: Sequence[Extractor], dataset: Dataset) -> str | None:
     """Return a note that names English-only options if the translations are in another language, else None."""
     english_only = {str(extractor): extractor for extractor in extractors if extractor.needs.english_options}
-    language = other_language(dataset) if english_only else None
-    if language is None:
+    translations = translations_in_others(dataset) if english_only else None
+    if translations is None:
         return None
     shown, settable = [], set[str]()
     for name, extractor in english_only.items():
@@ -24,6 +24,6 @@ def english_note(extractors: Sequence[Extractor], dataset: Dataset) -> str | Non
         settable |= {option for option in options if len(get_args(kinds[option])) != 1}
     advice = f"set {' and '.join(sorted(settable))} for that language, or " if settable else ""
     return (
-        f"{', '.join(shown)}: for English only, but the translations are in {language}: {advice}use a "
-        "language-independent metric such as chrf"
+        f"{', '.join(shown)}: for English only, but {translations}: {advice}use a language-independent metric "
+        "such as chrf"
     )

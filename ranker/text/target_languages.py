@@ -133,6 +133,15 @@ def other_language(dataset: Dataset, language: str = ENGLISH) -> str | None:
     return "another language"
 
 
+def translations_in_others(dataset: Dataset, language: str = ENGLISH) -> str | None:
+    """Return "the translations are in" and `other_language`, or "some translations" if not all are; or None."""
+    others = other_language(dataset, language)
+    if others is None:
+        return None
+    every = set(dataset.target_languages.tolist()) in ({""}, {*others.split(", ")})
+    return f"{'the' if every else 'some'} translations are in {others}"
+
+
 def target_language(dataset: Dataset, lp: str) -> str:
     """Return the code, without region, of a pair's target language, named or else detected; empty if unknown."""
     source = int(np.flatnonzero(dataset.source_language_pairs == lp)[0])

@@ -180,6 +180,13 @@ def test_notes_name_the_better_choice():
         "ds (parser=shipped), ngrams[match=stem] (stemmer=english): for English only, but the translations are in "
         "de: set parser and stemmer for that language, or use a language-independent metric such as chrf"
     )
+    mixed = dataset(("en-de", GERMAN, GERMAN_OUTPUTS), ("en-cs", GERMAN, GERMAN_OUTPUTS))
+    assert (
+        make("meteor[language=de]").note(mixed) == "meteor[language=de]: some translations are in cs; use language=auto"
+    )
+    assert english_note([make("mismatch")], mixed).split(": ")[1].endswith("but the translations are in cs, de")
+    mixed = dataset(("en-de", GERMAN, GERMAN_OUTPUTS), ("de-en", ENGLISH, ENGLISH_OUTPUTS))
+    assert english_note([make("mismatch")], mixed).split(": ")[1].endswith("but some translations are in de")
     # an option without another value is no advice
     assert english_note(FeatureSet.parse("mismatch").extractors, german()) == (
         "mismatch (words=english): for English only, but the translations are in de: use a language-independent "

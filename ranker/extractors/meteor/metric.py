@@ -44,7 +44,7 @@ from ranker.text.lexical.stems import stemmer_of
 from ranker.text.lexical.wordnet import WordNet, optional_wordnet
 from ranker.text.lexical.words import word_tables
 from ranker.text.reference_pairs import ReferencePairs, reference_pairs
-from ranker.text.target_languages import other_language
+from ranker.text.target_languages import other_language, translations_in_others
 from ranker.text.tokens import TokenBatch, TokenisedTexts, Tokenizer, token_batch
 
 Matchers = Literal["exact", "exact+stem", "exact+synonym", "exact+stem+synonym"]
@@ -217,11 +217,11 @@ class Meteor(Metric):
         return join_notes([self._parity_note(), language])
 
     def _language_note(self, dataset: Dataset) -> str | None:
-        if self.language != AUTO:
-            target = other_language(dataset, self._fixed_language)
-            better = f"language={target}" if target and len(target) == len(ENGLISH) else "language=auto"
-            return f"{self}: the translations are in {target}; use {better}" if target else None
         languages = set(dataset.target_languages.tolist())
+        if self.language != AUTO:
+            translations = translations_in_others(dataset, self._fixed_language)
+            better = next(iter(languages)) if len(languages) == 1 and languages != {""} else AUTO
+            return f"{self}: {translations}; use language={better}" if translations else None
         if languages == {""} and other_language(dataset):
             return f"{self} assumes English, but translations are in another language: set it, as meteor[language=de]"
         lacking = sorted(languages - {""} - set(STEMMERS))
