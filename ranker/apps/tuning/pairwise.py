@@ -28,7 +28,7 @@ class ScorerSimilarity:
     scorer: Scorer
     compares_both: ClassVar[bool] = False
 
-    def fit(self, texts: Dataset, rows: Int64Array) -> ScorerSimilarity:
+    def fit(self, texts: Dataset) -> ScorerSimilarity:
         """Return this object: rankers are trained already."""
         return self
 
@@ -57,7 +57,7 @@ def mean_pairwise(
     sums, alone = np.zeros(len(hypotheses)), np.zeros(len(hypotheses))
     first = 0
     similarity = MetricSimilarity(gain) if isinstance(gain, Metric) else ScorerSimilarity(gain)
-    for block in similarities(texts, similarity):
+    for block in similarities(texts, similarity.fit(texts)):
         width = np.repeat(block.sizes, block.sizes)
         rows = slice(first, first + len(width))
         if len(block.values) > PAIRS:

@@ -288,8 +288,8 @@ class Consensus(FittedExtractor):
             result[rows] = large_source(
                 dataset,
                 source,
-                _similarity_of(self.metric),
-                _similarity_of(WORDING),
+                _similarity_of(dataset, self.metric),
+                _similarity_of(dataset, WORDING),
                 lower=self._lower,
                 limit=self.limit,
                 neighbours=self.neighbours,
@@ -313,9 +313,13 @@ def _kept_blocks(dataset: Dataset, metric: str, limit: int) -> tuple[SourceGroup
 
 def _make_blocks(dataset: Dataset, metric: str, limit: int) -> Iterator[SourceGroup]:
     small = np.diff(dataset.candidate_offsets) <= limit
-    return blocks(dataset, small, similarities(source_texts(dataset).of(small), _similarity_of(metric)))
+    return blocks(dataset, small, similarities(source_texts(dataset).of(small), _similarity_of(dataset, metric)))
 
 
-def _similarity_of(text: str) -> Similarity:
-    is_semantic = isinstance(registry.make(text), Semantic)
-    return MetricSimilarity(registry.make_metric(f"{text}.f" if is_semantic else text))
+@view
+def _similarity_of(dataset: Dataset, metric: str) -> Similarity:
+    """Return the measure of similarity by `metric`, fitted if necessary to all texts of candidates."""
+    is_semantic = isinstance(registry.make(metric), Semantic)
+    return MetricSimilarity(registry.make_metric(f"{metric}.f" if is_semantic else metric)).fit(
+        source_texts(dataset).texts
+    )

@@ -25,7 +25,10 @@ def large_source(
     limit: int,
     neighbours: int,
 ) -> FloatArray:
-    """Return the features of one source's candidates, each compared with at most `limit` distinct texts."""
+    """Return the features of one source's candidates, each compared with at most `limit` distinct texts.
+
+    `similarity` and `wording` must be fitted.
+    """
     rows = np.arange(*dataset.candidate_offsets[source : source + 2])
     alone = dataset.select_sources(np.arange(len(dataset.sources)) == source)
     different = source_texts(alone)
@@ -38,7 +41,6 @@ def large_source(
     if not len(possible):
         return np.zeros((len(rows), len(COLUMNS)))
     voters = possible[np.unique(np.linspace(0, len(possible) - 1, min(limit, len(possible))).astype(np.int64))]
-    similarity = similarity.fit(texts, np.arange(number))
     among = _rectangle(texts, voters, voters, similarity)
     vote = vote_weights(relatives(normalise(among, lower=lower), np.ones(among.shape, dtype=bool)))
     copies_share = shared_votes(normalise(_rectangle(texts, voters, voters, wording)), np.ones(len(voters), dtype=bool))

@@ -23,8 +23,8 @@ PAIRS = 100_000
 class Similarity(Protocol):
     """A measure of similarity that compares candidates with each other."""
 
-    def fit(self, texts: Dataset, rows: Int64Array) -> Similarity:
-        """Return this measure, fitted if necessary to the candidates in `rows`, which serve as references."""
+    def fit(self, texts: Dataset) -> Similarity:
+        """Return this measure, fitted if necessary to the candidates of `texts`, which serve as references."""
 
     @property
     def compares_both(self) -> bool:
@@ -40,11 +40,11 @@ class MetricSimilarity:
 
     metric: Metric
 
-    def fit(self, texts: Dataset, rows: Int64Array) -> MetricSimilarity:
-        """Return this measure; a metric of scope ``ranked`` is fitted with the candidates in `rows` as references."""
+    def fit(self, texts: Dataset) -> MetricSimilarity:
+        """Return this measure; a metric of scope ``ranked`` is fitted with the candidates of `texts` as references."""
         if self.metric.fit_scope != "ranked":
             return MetricSimilarity(fitted_on(self.metric, texts))
-        return MetricSimilarity(self.metric.fit(references_alone(texts, rows)))
+        return MetricSimilarity(self.metric.fit(references_alone(texts, np.arange(len(texts)))))
 
     @property
     def compares_both(self) -> bool:
@@ -68,7 +68,7 @@ class Similarities:
 
 
 def similarities(texts: Dataset, similarity: Similarity) -> Iterator[Similarities]:
-    """Yield the similarities of every source's candidates to each other and to themselves, in blocks of sources."""
+    """Yield a fitted measure's similarities of every source's candidates to each other and themselves, in blocks."""
     offsets = texts.candidate_offsets
     sizes = np.diff(offsets)
     ends = np.cumsum(sizes**2)
@@ -78,7 +78,7 @@ def similarities(texts: Dataset, similarity: Similarity) -> Iterator[Similaritie
         last = max(block + 1, int(np.searchsorted(ends, done + PAIRS, side="right")))
         rows = np.arange(offsets[block], offsets[last])
         used = slice(block, last)
-        yield Similarities(used, sizes[used], _compare(texts, rows, similarity.fit(texts, rows)))
+        yield Similarities(used, sizes[used], _compare(texts, rows, similarity))
         block = last
 
 

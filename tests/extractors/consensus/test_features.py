@@ -98,7 +98,7 @@ def test_means_equal_plain_loops(small, metric):
 
 
 def test_blocks_change_nothing(small, monkeypatch):
-    for text in ("consensus", "consensus[trust=source]"):
+    for text in ("consensus", "consensus[trust=source]", "consensus[metric=nist]"):
         whole = make(text).fit(small).transform(small)
         fresh = dataclasses.replace(small)
         with monkeypatch.context() as patch:
