@@ -6,6 +6,7 @@ import dataclasses
 import importlib.metadata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -281,5 +282,4 @@ def _blocks(texts: Sequence[str], pairs: Int64Array) -> Iterator[tuple[int, int]
     lengths = np.array([len(text) for text in texts], dtype=np.int64)
     new = np.where(first, lengths[pairs.ravel()], 0).reshape(-1, 2).sum(axis=1)
     block = np.cumsum(new) // _ROUND
-    starts = np.flatnonzero(np.diff(block, prepend=-1)).tolist()
-    yield from zip(starts, [*starts[1:], len(pairs)], strict=True)
+    yield from pairwise([*np.flatnonzero(np.diff(block, prepend=-1)).tolist(), len(pairs)])

@@ -141,6 +141,8 @@ def test_the_source_can_stand_in_for_references(made):
     sources = dataset_of([([], CANDIDATES)], sources=REFERENCES)
     columns = FeatureSet((extractor,)).transform(sources)
     np.testing.assert_allclose(columns, Semantic().transform(dataset_of([(REFERENCES[:1], CANDIDATES)])), atol=1e-5)
+    nothing = made.select_candidates(np.zeros(len(made), dtype=bool))
+    assert Semantic(against="source").transform(nothing).shape == (0, 4)
 
 
 @pytest.mark.parametrize("options", ["", "[special_tokens=match]", "[against=source]"])
