@@ -281,7 +281,7 @@ def replacing(path: str | Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def replacing_together(folder: str | Path) -> Iterator[Path]:
-    """Yield a temporary folder, whose content is renamed into `folder` if the block ends without an error.
+    """Yield a temporary folder, whose files are moved to `folder` if the block ends without an error.
 
     Replacing a subfolder takes two renames; if a run is killed between them, the old one is ``.ranker-former-NAME``.
     """

@@ -304,7 +304,7 @@ def _truncation(texts: PairedTexts) -> Failures:
 
 
 def _exchanged(texts: PairedTexts, table: str) -> Failures:
-    """Yield the outputs that replace a name, such as that of a month, by another name of the same group."""
+    """Yield outputs with the wrong name from a group, for example of another month than in the source."""
     for group, patterns in tables()[table].items():
 
         def named(column: pa.ChunkedArray, patterns: dict[str, str] = patterns) -> BoolArray:

@@ -92,7 +92,7 @@ def _pattern(check: str, item: str) -> str:
 
 
 def _all(pattern: str, text: str, side: str, *, group: int = 0, most: int | None = None) -> Iterator[FaultPlace]:
-    """Yield the positions of a pattern's first matches, at most `most`, without leading white space."""
+    """Yield where a pattern matches in a text: the first `most` matches, without leading white space."""
     for match in itertools.islice(re.finditer(pattern, text), most):
         found = match[group]
         if found.strip():

@@ -137,7 +137,9 @@ def _translations(dataset: Dataset, system: str | None, reference: int | None) -
             rows = rows[rows["system"] == system]
             if rows.empty:
                 known = sorted(set(dataset.candidates["system"]))
-                raise DataError(f"no candidates by system {system!r}{nearest(system, known)}", file=dataset.name)
+                listed = ", ".join(known[:8]) + (", ..." if len(known) > 8 else "")
+                what = f"no candidates by system {system!r}{nearest(system, known)}; expected one of {listed}"
+                raise DataError(what, file=dataset.name)
     else:
         slot = dataset.references.groupby("source").cumcount()
         rows = dataset.references[(slot == reference - 1).to_numpy()]

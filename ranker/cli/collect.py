@@ -145,8 +145,8 @@ def new_command(
     if created.passed_over:
         print_note(f"{counted(created.passed_over, 'source')} skipped for having fewer than two different outputs")
     if created.unmarked:
-        found = f"{counted(created.unmarked, 'gold item')} not marked by {settings.prefill}"
-        print_note(f"{found}: judges may recognise gold items by this")
+        found = f"{counted(created.unmarked, 'gold item')} without errors marked in advance by {settings.prefill}"
+        print_note(f"{found}: judges may recognise gold items, because most other items have them")
     rows = [{"who": code, "link": link} for code, link in created.links.items()]
     made = f"{counted(created.items, 'item')} to judge"
     if overlap is None and settings.judges_per_item < len(codes):

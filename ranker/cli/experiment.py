@@ -205,7 +205,7 @@ def _train_and_test(train: list[str], test: list[str] | None, lp: list[str] | No
 
 
 def _tuning(lm_data: list[str] | None, aligner: list[str] | None) -> Settings:
-    """Return experiment settings from the options for the language model and word aligners."""
+    """Return the settings of a paper's experiment: the language model's text and the word aligners."""
     lm = Corpora(lm_data).read() if lm_data else None
     from ranker.apps.experiments.aligners import Aligners
     from ranker.apps.experiments.settings import Settings

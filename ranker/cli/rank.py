@@ -63,7 +63,8 @@ def command(
     from ranker.ranking.scorers import candidate_scores, certainty_of
 
     if confidence and not certainty_of(scorer, dataset, np.zeros(0, np.int64), np.zeros(0)):
-        raise OptionError("--confidence requires a model trained with cross-validation or ranker train --calibrate")
+        what = f"--confidence: {scorer.name} gives no confidence"
+        raise OptionError(f"{what}: choose a model that ranker train made with cross-validation or --calibrate")
     compute = partial(candidate_scores, scorer)
     with working("ranking"):
         scores = without_votes(dataset, scorer.feature_set.members, compute) if checks else compute(dataset)

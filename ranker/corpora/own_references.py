@@ -47,7 +47,7 @@ def own_references(dataset: Dataset) -> Int64Array:
 
 
 def own_texts(dataset: Dataset) -> dict[int, str]:
-    """Return the text of the reference that a candidate is (see `own_references`), by row of the candidate."""
+    """Map the row of each candidate that is a reference to the text of that reference; see `own_references`."""
     own = own_references(dataset)
     found = np.flatnonzero(own >= 0)
     return dict(zip(found.tolist(), dataset.references["text"].iloc[own[found]].tolist(), strict=True))

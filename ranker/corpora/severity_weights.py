@@ -77,7 +77,7 @@ def all_weights(weights: Mapping[str, float] | None) -> dict[str, float]:
 
 
 def penalties(errors: pd.DataFrame, weights: Mapping[str, float] | None = None, name: str = "errors") -> pd.DataFrame:
-    """Return penalties of the candidates that somebody looked at: the mean over raters of the summed weights.
+    """Return penalties of the candidates that raters checked: summed weights of errors, averaged over raters.
 
     Parameters
     ----------

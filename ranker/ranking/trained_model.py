@@ -206,7 +206,9 @@ class TrainedModel:
             what = f"{path}: the model cannot be used here: {error}"
             raise ModelError(f"{what}; install its plug-in, or train the model again") from None
         except (KeyError, TypeError, ValueError):
-            raise ModelError(f"{path}: model.json is incomplete; train the model again") from None
+            raise ModelError(
+                f"{path}: model.json is incomplete or contradicts itself: copy it again, or train the model again"
+            ) from None
         if features.names_files:
             what = "refers to a file with scores, which is not allowed in a model"
             raise ModelError(f"{path}: {what}: train it again on data with the scores in a column")

@@ -135,7 +135,7 @@ class TrainingTable:
 
     @property
     def references(self) -> int | None:
-        """Number of references among the candidates; None if references are not candidates."""
+        """Number of candidates that are references; None if references were not added as candidates."""
         return int(self.dataset.is_reference.sum()) if self.added else None
 
     @property

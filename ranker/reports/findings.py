@@ -66,7 +66,7 @@ class Agreement:
     def of(
         cls, people: Judged, scores: FloatArray, reliability: Reliability | None, *, resamples: int, seed: int
     ) -> Agreement:
-        """Compare the scores of judged candidates with the judgements."""
+        """Measure how well the scores of the judged candidates agree with the judgements."""
         dataset = people.dataset
         return cls(
             people.kind,
@@ -256,7 +256,7 @@ def _examples(
     count: int,
     seed: int,
 ) -> dict[str, tuple[ShownSource, ...]]:
-    """Choose example sources of each type, and mark the matches in them."""
+    """Choose example sources, such as the worst, best and random ones, and mark the matches in them."""
     if any(findings.agreement for findings in measured):
         rho, ordered = (
             np.concatenate([getattr(findings, name) for findings in measured]) for name in ("rho", "ordered")

@@ -88,7 +88,11 @@ def parse_json(text: str, file: str, *, most: int = MOST_CHARACTERS) -> Any:
         raise DataError(f"not JSON as expected: {reason_of(error)}", file=file) from None
     if text[end:].strip(" \t\r\n"):
         line = text.count("\n", 0, end) + 1
-        raise DataError("not JSON: text after the end of the value; remove it", file=file, line=line)
+        raise DataError(
+            "not a single JSON value: more text follows; remove it, or call a file with one value per line .jsonl",
+            file=file,
+            line=line,
+        )
     if isinstance(value, dict | list):
         _check_depth(value, file)
     return value

@@ -31,7 +31,7 @@ Contexts = Literal["isozaki", "ribes"]
 
 @dataclass(frozen=True, eq=False)
 class WordOrders:
-    """Reference positions of each candidate's aligned words, in the candidate's order, for all pairs, in CSR form."""
+    """Word order of each candidate-reference pair: reference positions of its aligned words, in candidate order."""
 
     positions: Int32Array
     offsets: Int64Array

@@ -32,7 +32,7 @@ SOUND = {"count": 1, "share": 0.5, "kind": "a", "C": "auto", "rows": [[1.0], []]
     [
         ("", "x:1:1: not JSON: expecting value"),
         ('{"a": 1,\n}', "x:2:1: not JSON|x:1:8: not JSON"),
-        ("[1] [2]", "x:1: not JSON: text after the end"),
+        ("[1] [2]", "x:1: not a single JSON value: more text follows"),
         ("[NaN]", "found NaN"),
         ("[-Infinity]", "found -Infinity"),
         ("[1e999]", "number 1e999 is too large"),

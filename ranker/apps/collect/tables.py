@@ -206,4 +206,6 @@ def _check_marks(connection: sqlite3.Connection, settings: CampaignSettings) -> 
         query = f"SELECT {number}, {marks} AS marks, {MARKED} FROM {rows} WHERE marks IS NOT NULL"
         for row, text, *texts in connection.execute(query):
             if not are_marks(json.loads(text), texts, len(settings.task.severities), most):
-                raise sqlite3.DatabaseError(f"{what} {row}: expected valid error marks within its text")
+                raise sqlite3.DatabaseError(
+                    f"{what} {row} has an error mark outside of its text, or of an unknown severity or category"
+                )

@@ -108,7 +108,7 @@ def list_digest(nbest: NBestList) -> str:
 
 
 def dataset_of(nbest: NBestList, references: Dataset, hypotheses: npt.ArrayLike) -> Dataset:
-    """Return `references` with the rows `hypotheses` of an n-best list, sorted by sentence, as candidates."""
+    """Return `references` with hypotheses as candidates: rows of an n-best list, sorted by sentence."""
     rows = np.asarray(hypotheses, dtype=np.int64)
     texts = nbest.texts.take(pa.array(nbest.text[rows]))
     candidates = pd.DataFrame(

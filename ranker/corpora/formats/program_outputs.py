@@ -75,7 +75,7 @@ class _Log(msgspec.Struct):
 
 
 class _Request(msgspec.Struct):
-    """A sample of lm-eval."""
+    """An entry of a sample log of lm-eval: its document, the request to the model and the responses."""
 
     doc_id: str | int
     arguments: Any

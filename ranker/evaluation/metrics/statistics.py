@@ -222,11 +222,10 @@ class SegmentStatistics(StatisticSet):
         self.judged = judged
         self.offsets = offsets_of(np.bincount(language_pair.source[judged], minlength=self.units))
         sizes = np.diff(self.offsets)
-        if int((sizes * (sizes - 1) // 2).sum()) > MOST_PAIRS:
-            what = f"up to {sizes.max():,} judged candidates per source are too many to compare all pairs: expected"
-            raise DataError(
-                f"{what} {MOST_PAIRS:,} pairs or fewer in total: use fewer candidates", file=language_pair.where
-            )
+        pairs = int((sizes * (sizes - 1) // 2).sum())
+        if pairs > MOST_PAIRS:
+            what = f"has {pairs:,} pairs of judged candidates of a source, expected {MOST_PAIRS:,} or fewer"
+            raise DataError(f"{what}: leave out systems or sources", file=language_pair.where)
         self.human = merge_ties(language_pair.human, language_pair.offsets)[judged]
         self.source = language_pair.source[judged]
         self.classes = distinct(self.human, self.source, self.units)

@@ -99,8 +99,8 @@ def _not_finite(pairs: tuple[Int64Array, Int64Array], counts: FloatArray, names:
         return None
     order = np.argsort(growth[:-1])
     cut = int(np.argmax(np.diff(growth[:-1][order]))) + 1
-    group = np.sort(min(order[:cut], order[cut:], key=len))
-    what = f"{listed(group)} won, or lost, all comparisons with the other systems, ties aside"
+    outcome, group = min(("lost", order[:cut]), ("won", order[cut:]), key=lambda part: len(part[1]))
+    what = f"{listed(np.sort(group))} {outcome} all comparisons with the other systems, ties aside"
     return f"{what}, so strengths are not finite: add judgements, or leave systems out"
 
 

@@ -128,7 +128,7 @@ class ExternalScores(SentenceMean):
         raise DataError(what, file=dataset.name)
 
     def direction_note(self, dataset: Dataset | None = None) -> str | None:
-        """Return a note on the assumed direction and its reason, or None if the option or a known name states it."""
+        """Return a note on whether higher or lower scores are assumed to be better, or None if this is certain."""
         if self.direction != "auto":
             return None
         if not lower_is_better(self.name):

@@ -204,7 +204,7 @@ def _may_move(start: int, stop: int, place: int, max_distance: int) -> bool:
 
 @kernel
 def _longest_movable(search: ShiftSearch, runs: Int32Array) -> Int32Array:
-    """Return the size of the longest shift that tercom tries at each word; write lengths of equal runs to `runs`."""
+    """Return the size of the longest shift to try from each candidate word; write lengths of matches to `runs`."""
     words, reference, following, limits = search.words, search.reference, search.following, search.limits
     aligned, wrong = search.alignment.aligned, search.alignment.wrong
     size = len(reference)

@@ -128,7 +128,7 @@ class Perplexity(FittedExtractor):
         return tuple(column for column in self.columns if not column.endswith(".match"))
 
     def signed(self) -> dict[str, object]:
-        """Option values for the signature, with digests in place of parser and file, and None for unused options."""
+        """Option values for the signature: digests of the parser and the model file, None for unused options."""
         signed: dict[str, object] = {"parser": None}
         if self.unit == "tags":
             signed = {"parser": parser_signature(self.parser), "tokenizer": None, "lowercase": None}

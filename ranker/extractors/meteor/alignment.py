@@ -116,7 +116,7 @@ def _free(used: BoolArray, match: Int32Array) -> bool:
 
 
 def _undisputed_on_lists(size: int, offsets: list[int], matches: list[Any]) -> list[bool]:
-    """Return the mask of reference words for which `_undisputed` returns a match."""
+    """Return the mask of reference words at which a match begins that shares no word with any other match."""
     length = len(offsets) - 1
     in_candidate, in_reference = [0] * size, [0] * length
     for j in range(length):

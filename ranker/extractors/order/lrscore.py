@@ -140,7 +140,7 @@ class LRscore(Metric):
         return registry.make_metric(self.lexical)
 
     def signed(self) -> dict[str, object]:
-        """Option values for the signature: the lexical metric's, and the digest of the aligner or METEOR's WordNet."""
+        """Option values for the signature: the lexical metric's signature, and a digest of what aligns the words."""
         return {"lexical": self._lexical_metric.signature(), **alignment_signed(self.alignment, self.aligner)}
 
     @property

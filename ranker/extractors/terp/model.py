@@ -12,7 +12,7 @@ from ranker.text.lexical.words import WordTables, share_stem, share_synset
 
 
 class SearchCosts(NamedTuple):
-    """Costs and limits of a search; if `relaxed`, similar words and phrases can be shifted as equal words can."""
+    """Costs and limits of the search of TERp; if `relaxed`, shifts may match similar words and phrases too."""
 
     deletion: float
     insertion: float

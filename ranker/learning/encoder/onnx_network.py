@@ -63,8 +63,9 @@ class OnnxNetwork:
         self._outputs = {each.name for each in self._session.get_outputs()}
         if not {"input_ids", "attention_mask"} <= self._inputs <= _INPUTS or LAST not in self._outputs:
             raise ModelError(
-                f"{files.weights[0]}: is not an encoder: expected the inputs input_ids and attention_mask and the "
-                f"output {LAST}, found {', '.join(sorted(self._inputs))} and {', '.join(sorted(self._outputs))}"
+                f"{files.weights[0]}: is not an encoder that ranker can use: expected the inputs input_ids and "
+                f"attention_mask, at most token_type_ids besides, and the output {LAST}, found the inputs "
+                f"{', '.join(sorted(self._inputs))} and the outputs {', '.join(sorted(self._outputs))}"
             )
         self.layers = files.layers or len(self._outputs & {LAYER.format(layer) for layer in range(1, 1000)}) + 1
 

@@ -104,7 +104,7 @@ class Example:
 
     @property
     def share(self) -> FloatArray:
-        """Weights of pairs in the loss, by which a source counts about as the square root of its number of pairs."""
+        """Weight of each pair in the loss: its own, divided by the square root of its source's number of pairs."""
         return self.weight / math.sqrt(len(self.weight))
 
     @property
@@ -478,7 +478,7 @@ def _write_state(path: Path, digest: str, now: dict[str, Any], best: dict[str, A
 
 
 def _read_state(path: Path, digest: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Return the tensors and metadata of an interrupted training with this digest, or None."""
+    """Return the saved state of an interrupted training whose settings and data have this digest, or None."""
     from safetensors import SafetensorError, safe_open
 
     if not path.is_file():

@@ -48,7 +48,7 @@ class NgramTrie:
         return len(self.word_ids) + 2
 
     def nodes(self, order: int) -> slice:
-        """Return the slice of the nodes of n-grams of `order` words; order 0 has only the root."""
+        """Return the range of node numbers of the n-grams with `order` words; order 0 is the root alone."""
         return slice(int(self.starts[order]), int(self.starts[order + 1]))
 
     def ngrams(self, order: int) -> Int32Array:

@@ -102,7 +102,7 @@ class DependencyParser:
 
     @property
     def language(self) -> str:
-        """Code of the language, such as ``en``."""
+        """Code of the language that the parser analyses, such as ``en``."""
         return str(self._pipeline.lang)
 
     @property

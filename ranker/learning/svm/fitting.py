@@ -88,7 +88,9 @@ class Fitting:
         with np.errstate(over="ignore", invalid="ignore"):
             is_finite = np.isfinite(rows.sum())
         if not is_finite and not np.isfinite(rows).all():
-            raise DataError("a feature is too large, or not a number, after standardisation: expected finite numbers")
+            row, feature = np.argwhere(~np.isfinite(rows))[0]
+            what = f"feature number {feature + 1} is {rows[row, feature]} in a row, after it was standardised"
+            raise DataError(f"{what}: expected a finite number; look for missing or huge values of this feature")
         C, results = self.C, dict[str, FloatArray]()
         if C == "auto":
             C, results = self._choose_C(judgements, pairs.total_weight, origin, random_state)

@@ -394,7 +394,7 @@ def test_control_items_are_prefilled_as_others_and_known_by_other_raters(command
     options = ["--kind", "esa", "--gold", "gold.jsonl", "--gold-share", "0.5", "--prefill", "r1", "--lp", "de-en"]
     made = command("collect", "new", "x.campaign", "--data", "data.jsonl", *options, "-f", "json")
     assert "9 items to judge, 2 gold items, 9 translations marked by r1; start" in json.loads(made.out)["signature"]
-    assert "1 gold item not marked by r1: judges may recognise gold items by this" in made.err
+    assert "1 gold item without errors marked in advance by r1: judges may recognise gold items" in made.err
     ours = [Record(f"source {n}", [], [Candidate("A", f"one says {n}", errors=by_r1[n:])]) for n in range(9)]
     write_dataset(assemble(ours, "few"), "few.jsonl")
     made = command("collect", "new", "y.campaign", "--data", "few.jsonl", *options)

@@ -108,7 +108,7 @@ def test_one_pair_has_its_closed_form(C):
 
 def test_features_that_are_no_numbers_are_refused_without_scikit_learn_too():
     grades = judgements.Grades(np.array([[0.0], [np.nan]]), np.array([1.0, 2.0]), np.zeros(2, dtype=np.int64))
-    with pytest.raises(DataError, match="not a number, after standardisation: expected finite numbers"):
+    with pytest.raises(DataError, match="feature number 1 is nan in a row, after it was standardised: expected"):
         fitting.Fitting().fit(grades, None, np.random.RandomState(0))
 
 
