@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
+import itertools
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -50,6 +51,27 @@ def dataset_of(
             for number, (references, texts) in enumerate(items)
         ],
         "test",
+    )
+
+
+def equally_judged() -> Dataset:
+    """Make 36 sources of two outputs whose mean standardised ratings are equal, or differ by rounding alone.
+
+    Each of three judges gives each of three ratings equally often, in every order.
+    """
+    orders = list(itertools.permutations([1.0, 2.0, 4.0]))
+
+    def output(system: str, ratings: Sequence[float], number: int) -> Candidate:
+        judged = [("fluency", f"judge{judge}", value) for judge, value in enumerate(ratings)]
+        return Candidate(system, f"{system} says {number}", judged)
+
+    sides = enumerate(itertools.product(orders, repeat=2))
+    return assemble(
+        [
+            Record(f"source {number}", ["r"], [output("a", first, number), output("b", second, number)], lp="de-en")
+            for number, (first, second) in sides
+        ],
+        "equal",
     )
 
 

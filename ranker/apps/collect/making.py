@@ -196,9 +196,11 @@ def _groups(outputs: list[list[int]], kind: TaskKind, generator: random.Random) 
 def _gold_answers(gold: Dataset, kind: TaskKind, settings: CampaignSettings) -> Mapping[int, object]:
     """Return control items' known answers by candidate: a value or, if errors are marked, a list of score and marks."""
     from ranker.corpora.judgements import ratings_of
+    from ranker.ranks import merge_ties
 
     if kind.compares:
-        return {row: float(score) for row, score in enumerate(_gold_scores(gold)) if score == score}
+        scores = merge_ties(_gold_scores(gold), gold.candidate_offsets)
+        return {row: float(score) for row, score in enumerate(scores) if score == score}
     shown = [rater for rater in set(gold.errors["rater"]) if printable(rater) == settings.prefill]
     errors = gold.errors[~gold.errors["rater"].isin(shown).to_numpy(bool)]
     marks = marks_by_candidate(errors, settings) if kind.severities else {}

@@ -13,8 +13,10 @@ import pytest
 from ranker.apps.collect import assigning
 from ranker.apps.collect.campaign import connect, settings_of, transaction
 from ranker.apps.collect.tasks import KINDS
+from ranker.corpora.dataset import concatenate_datasets
 from tests.apps.collect.conftest import Client, judge_all, serving, small
 from tests.datasets import dataset_of as made
+from tests.datasets import equally_judged
 
 
 def rows(path, query, *values):
@@ -170,6 +172,12 @@ def test_known_answers_are_shown_after_the_judges_own_which_are_final_then(campa
             assert ranks == (
                 ["1", "1", "2", "2"] if page.text.index("good ") < page.text.index("bad ") else ["2", "1", "1", "2"]
             )
+
+
+def test_rounding_of_known_judgements_is_no_order(campaign):
+    gold = concatenate_datasets([equally_judged(), made([(["r"], ["good", "bad"])], lp="de-en", kind="fluency")])
+    _, created = campaign("pairwise", data=small(), gold=0.5, gold_data=gold)
+    assert created.gold == 1
 
 
 def test_an_answer_whose_known_one_was_seen_is_final(campaign):
