@@ -17,6 +17,7 @@ from ranker.errors import DataError, log_note
 from ranker.evaluation.resampling.significance import sign_test
 from ranker.extractors.base import Metric
 from ranker.ranking.scorers import Scorer
+from ranker.ranks import merge_ties
 
 PREFERENCES_NOTE = (
     "first run: sources for which the choices differ, sources among these for which people preferred one choice, the "
@@ -93,7 +94,7 @@ class People:
     """Human judgements of the outputs of a data set: preferences if there are any, else human scores."""
 
     def __init__(self, dataset: Dataset) -> None:
-        self.scores = human_scores(dataset)
+        self.scores = merge_ties(human_scores(dataset), dataset.candidate_offsets)
         texts = pd.factorize(dataset.candidates["text"].to_numpy(object))[0].astype(np.int64)
         width = int(texts.max(initial=0)) + 1
         self._text = np.unique(dataset.candidate_source * width + texts, return_inverse=True)[1].astype(np.int64)

@@ -21,6 +21,7 @@ from ranker.extractors.order.aligner import align_dataset, learn_aligner
 from ranker.extractors.registry import make_metric
 from ranker.ranking.ranker import Ranker
 from tests.apps.experiments.conftest import titled as table
+from tests.datasets import equally_judged
 from tests.effort import thorough
 
 pytestmark = thorough
@@ -205,6 +206,12 @@ def test_where_people_gave_scores_the_higher_one_is_preferred():
     assert result.different == different.sum()
     assert result.first == (different & (people.scores[first] > people.scores[first + 1])).sum()
     assert people.mean_score(first) == pytest.approx(np.nanmean(people.scores[first]))
+
+
+def test_rounding_of_human_scores_is_no_preference():
+    equal = equally_judged()
+    first = equal.candidate_offsets[:-1]
+    assert People(equal).compare(first, first + 1) == Preference(36, 0, 0)
 
 
 def test_sign_test_is_exact_and_counts_of_language_pairs_add_up():
