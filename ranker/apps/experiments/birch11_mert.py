@@ -46,7 +46,6 @@ def tables(dataset: Dataset, theta: Mapping[str, float], settings: Settings) -> 
     outcomes = [
         tune_and_score(pair, tuned_to, scored, settings, (number, len(pairs))) for number, pair in enumerate(pairs)
     ]
-    choices = [outcome.choices for outcome in outcomes]
     names = [pair.name for pair in pairs]
     for side in ("tuning", "test"):
         values = np.array([outcome.scores[side].mean(axis=2) for outcome in outcomes])
@@ -65,9 +64,11 @@ def tables(dataset: Dataset, theta: Mapping[str, float], settings: Settings) -> 
                 for name, line in TUNED.items()
             ]
         yield Table(f"tuned choices, {side} side, {dataset.name}", tuple(rows), f"Means of {settings.runs} runs.")
-    if people_judged(dataset):
-        people = [People(pair.test.dataset) for pair in pairs]
-        yield _preferences(people, choices, f"{dataset.name}, {', '.join(names)}")
+    judged = [outcome for outcome in outcomes if people_judged(outcome.pair.test.dataset)]
+    if judged:
+        people = [People(outcome.pair.test.dataset) for outcome in judged]
+        over = ", ".join(outcome.pair.name for outcome in judged)
+        yield _preferences(people, [outcome.choices for outcome in judged], f"{dataset.name}, {over}")
 
 
 def _preferences(people: list[People], choices: list[list[Int64Array]], over: str) -> Table:

@@ -249,6 +249,9 @@ def _ranks(
 
 def _people(outcomes: Sequence[Outcome], names: list[str]) -> list[Table]:
     """Make the tables of preferences between choices: for the paper's pairs, and for each metric against all others."""
+    outcomes = [outcome for outcome in outcomes if people_judged(outcome.pair.test.dataset)]
+    if not outcomes:
+        return []
     people = [People(outcome.pair.test.dataset) for outcome in outcomes]
     choices = [outcome.choices for outcome in outcomes]
     combinations = list(itertools.combinations(range(len(names)), 2))

@@ -208,6 +208,13 @@ def test_where_people_gave_scores_the_higher_one_is_preferred():
     assert people.mean_score(first) == pytest.approx(np.nanmean(people.scores[first]))
 
 
+def test_language_pairs_without_judgements_are_left_out_of_preferences(preferred):
+    rows = preferred.source_language_pairs[preferred.candidate_source[preferred.preferences["first"]]] == "aa-en"
+    partly = dataclasses.replace(preferred, preferences=preferred.preferences[rows].reset_index(drop=True))
+    single = dataclasses.replace(TUNING, metrics=("BLEU:4", "TER"), runs=1)
+    assert plan(partly, single).run().tables[-2].note.startswith("Test sides of aa-en, first run")
+
+
 def test_rounding_of_human_scores_is_no_preference():
     equal = equally_judged()
     first = equal.candidate_offsets[:-1]
