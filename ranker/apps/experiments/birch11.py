@@ -34,6 +34,7 @@ from ranker.corpora.judgements import (
     resolve_kind,
 )
 from ranker.corpora.selection import select_language_pairs
+from ranker.errors import DataError, log_note
 from ranker.evaluation.correlation.segment import tau_counts
 from ranker.extractors.base import fitted_on
 from ranker.extractors.order.lrscore import Distance, LRscore
@@ -119,9 +120,14 @@ def prepare(dataset: Dataset, settings: Settings) -> list[ScoredPair]:
     outputs, kind = people.dataset, people.kind
     filled = (outputs.sources["text"].str.strip() != "").to_numpy(bool)
     outputs = with_spaces(outputs.select_sources(filled & (np.diff(outputs.candidate_offsets) > 0)))
-    return [
-        _language_pair(select_language_pairs(outputs, [name]), name, kind, settings) for name in outputs.language_pairs
-    ]
+    parts = {name: select_language_pairs(outputs, [name]) for name in outputs.language_pairs}
+    ordered = [name for name, part in parts.items() if len(Judged(part, kind).pairs.better)]
+    if not ordered:
+        what = f"judgements of kind {kind!r} do not order any two candidates of a source: give other judgements"
+        raise DataError(what, file=dataset.name)
+    if unordered := [name for name in parts if name not in ordered]:
+        log_note(f"leaving out {', '.join(unordered)}, whose judgements order no two candidates", dataset.name)
+    return [_language_pair(parts[name], name, kind, settings) for name in ordered]
 
 
 def _language_pair(dataset: Dataset, name: str, kind: str, settings: Settings) -> ScoredPair:

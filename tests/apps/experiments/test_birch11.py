@@ -145,6 +145,16 @@ def test_of_scores_the_higher_is_preferred(preferred):
     assert "|kind:" not in by_preferences.signature
 
 
+def test_language_pairs_whose_candidates_nobody_ordered_are_left_out(preferred):
+    pair = preferred.source_language_pairs[preferred.candidate_source[preferred.preferences["first"]]]
+    ties = preferred.preferences.assign(relation=np.where(pair == "aa-en", ">", "="))
+    partly = dataclasses.replace(preferred, preferences=ties)
+    assert [part.name for part in birch11.prepare(partly, Settings())] == ["aa-en"]
+    nowhere = dataclasses.replace(preferred, preferences=ties.assign(relation="="))
+    with pytest.raises(DataError, match="'preferences' do not order any two candidates of a source"):
+        birch11.prepare(nowhere, Settings())
+
+
 def test_data_without_judgements_are_refused():
     with pytest.raises(DataError, match="no human judgements"):
         plan(from_texts({"A": ["a"], "B": ["b"]}, ["a"]), [], Settings()).run()
