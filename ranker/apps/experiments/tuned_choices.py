@@ -169,12 +169,16 @@ def language_pair_parts(dataset: Dataset, settings: Settings) -> list[LanguagePa
     parts = []
     for name in complete.language_pairs:
         of_pair = complete.source_language_pairs == name
-        if first[of_pair].all() or not first[of_pair].any():
+        alone = complete.select_sources(of_pair)
+        chosen = first[of_pair]
+        if chosen.all() or not chosen.any():
+            chosen = split(alone, settings.seed)
+        if not chosen.any():
             raise DataError(
                 f"language pair {name}: too few documents for a tuning part and a test part; use more documents",
                 file=dataset.name,
             )
-        parts.append(LanguagePairPart(name, complete.select_sources(of_pair), first[of_pair], settings))
+        parts.append(LanguagePairPart(name, alone, chosen, settings))
     return parts
 
 
@@ -188,7 +192,8 @@ def split(dataset: Dataset, seed: int) -> BoolArray:
     sizes = np.bincount(document)
     order = np.random.default_rng(seed).permutation(len(sizes))
     before = np.cumsum(sizes[order]) - sizes[order]
-    return np.asarray(np.isin(document, order[before < len(document) / 2]), dtype=bool)
+    # the last document is on the test side, however large it is
+    return np.asarray(np.isin(document, order[:-1][before[:-1] < len(document) / 2]), dtype=bool)
 
 
 def _lm_text(corpus: Dataset | None, name: str) -> list[str]:

@@ -12,7 +12,7 @@ from ranker.apps.experiments.cer10_published import TITLES
 from ranker.apps.experiments.choice_comparison import People, Preference, matrix, standardised
 from ranker.apps.experiments.published import published_table
 from ranker.apps.experiments.settings import Settings
-from ranker.apps.experiments.tuned_choices import language_pairs, split
+from ranker.apps.experiments.tuned_choices import language_pair_parts, language_pairs, split
 from ranker.corpora import catalogue
 from ranker.corpora.formats.pharaoh import attach_all
 from ranker.corpora.selection import select_language_pairs
@@ -101,6 +101,22 @@ def test_sources_without_documents_are_split_one_by_one(preferred):
     assert first.sum() == 60
     single = preferred.sources.assign(doc="the only one")
     assert split(dataclasses.replace(preferred, sources=single), 0).sum() == 60
+
+
+def documents_of(preferred, names):
+    return dataclasses.replace(preferred, sources=preferred.sources.assign(doc=names))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_two_documents_are_a_tuning_and_a_test_side(preferred, seed):
+    number = np.arange(len(preferred.sources))
+    unequal = documents_of(preferred, np.where(number % 60 < 5, "small", "large"))
+    pairs = preferred.source_language_pairs
+    own = documents_of(preferred, np.char.add(pairs.astype(str), np.where(number % 2, "-a", "-b")))
+    for data in (unequal, own):
+        for part in language_pair_parts(data, dataclasses.replace(TUNING, seed=seed)):
+            assert part.dataset.sources["doc"][part.first].nunique() == 1
+            assert part.dataset.sources["doc"][~part.first].nunique() == 1
 
 
 def test_too_few_documents_are_refused():
