@@ -138,7 +138,7 @@ def _degraded(
     """
     kind = settings.task
     if kind.compares:
-        last = connection.execute("SELECT max(id) AS last FROM item").fetchone()["last"]
+        last = connection.execute("SELECT max(id) AS last FROM item WHERE role = ?", (PLAIN,)).fetchone()["last"]
         original = connection.execute(
             "SELECT * FROM item WHERE id >= ? AND role = ? LIMIT 1", (generator.randint(1, last), PLAIN)
         ).fetchone()

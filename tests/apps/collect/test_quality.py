@@ -21,6 +21,17 @@ from tests.datasets import dataset_of as made
 from tests.effort import thorough
 
 
+@pytest.mark.parametrize("kind", ["ranking", "pairwise"])
+def test_the_share_of_degraded_items_does_not_fall_as_they_and_control_items_grow(campaign, kind):
+    gold = made([(["r"], [f"good {n}", f"bad {n}"]) for n in range(40)], lp="de-en", kind="fluency")
+    more = {"degraded": 0.25, "gold_data": gold, "judges_per_item": 20}
+    path, _ = campaign(kind, judges=20, data=small(sources=20), **more)
+    judges = {f"judge{number}": (lambda texts: [1] * len(texts), 5) for number in range(1, 21)}
+    connection, _ = judge_in_file(path, judges, 25)
+    query = "SELECT avg(role = 'degraded') FROM assignment JOIN item ON item.id = item"
+    assert connection.execute(query).fetchone()[0] == pytest.approx(0.25, abs=0.05)
+
+
 def judge_in_file(path, judges, count):
     """Let simulated judges answer without a server: each a function of the texts of an item, with its seconds."""
     connection = connect(path)
