@@ -193,7 +193,7 @@ def _model_scores(nbest: NBestList, weights: Path) -> FloatArray:
 def _expected(
     nbest: NBestList, mbr: str, weights: Path | None, scale: float | None, references: Dataset | None, out: BoolArray
 ) -> FloatArray:
-    from ranker.apps.tuning.reranking import expected_gains, expected_given_gains, posterior, without_mass
+    from ranker.apps.tuning.reranking import expected_gains, expected_given_gains, posterior
     from ranker.extractors.base import check_new_texts
     from ranker.ranking.scorers import MetricScorer, RankerScorer, scorer_of, systems_scorer
 
@@ -202,9 +202,9 @@ def _expected(
         scores = nbest.score if weights is None else _model_scores(nbest, weights)
         if scores is None:
             raise OptionError(f"--scale: {nbest.name} has no model scores in a fourth field; give --weights")
-        chances = posterior(nbest, scores, scale)
-    if out.any():
-        chances = without_mass(nbest, posterior(nbest) if chances is None else chances, out)
+        chances = posterior(nbest, scores, scale, out)
+    elif out.any():
+        chances = posterior(nbest, out=out)
     if mbr.endswith(".npy"):
         return expected_given_gains(nbest, mbr, chances)
     gain = scorer_of(Path(mbr) if Path(mbr).is_file() else mbr)

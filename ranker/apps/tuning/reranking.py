@@ -111,8 +111,10 @@ def oracle(nbest: NBestList, references: Dataset, objective: Scorer) -> Int64Arr
     return chosen
 
 
-def posterior(nbest: NBestList, scores: npt.ArrayLike | None = None, scale: float = 1.0) -> FloatArray:
-    """Return the probability of every hypothesis within its sentence, shape (hypotheses,)."""
+def posterior(
+    nbest: NBestList, scores: npt.ArrayLike | None = None, scale: float = 1.0, out: BoolArray | None = None
+) -> FloatArray:
+    """Return the probability of every hypothesis within its sentence, 0 for those in the mask `out`."""
     if not np.isfinite(scale):
         raise OptionError(f"--scale {scale}: expected a finite number")
     number = int(nbest.sentence.max(initial=-1)) + 1
@@ -120,16 +122,12 @@ def posterior(nbest: NBestList, scores: npt.ArrayLike | None = None, scale: floa
         scaled = np.zeros(len(nbest)) if scores is None else scale * np.asarray(scores, dtype=np.float64)
     if not np.isfinite(scaled).all():
         raise OptionError(f"--scale {scale:g}: too large for the scores of {nbest.name}; give a smaller number")
+    if out is not None:
+        scaled = np.where(out, -np.inf, scaled)
     highest = np.full(number, -np.inf)
     np.maximum.at(highest, nbest.sentence, scaled)
     raised = np.exp(scaled - highest[nbest.sentence])
     return np.asarray(raised / np.bincount(nbest.sentence, raised, minlength=number)[nbest.sentence])
-
-
-def without_mass(nbest: NBestList, probability: FloatArray, out: BoolArray) -> FloatArray:
-    """Set the probabilities of the hypotheses in the mask `out` to 0, and renormalise the rest of each sentence."""
-    left = np.where(out, 0.0, probability)
-    return np.asarray(left / np.bincount(nbest.sentence, left)[nbest.sentence])
 
 
 def expected_gains(

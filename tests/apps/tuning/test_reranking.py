@@ -126,6 +126,8 @@ def test_posterior_adds_up_to_one_and_survives_large_scores():
     assert posterior(nbest).tolist() == [0.5, 0.5, 1]
     result = posterior(nbest, [5000.0, 5001.0, -9e9])
     assert result == pytest.approx([1 / (1 + np.e), np.e / (1 + np.e), 1])
+    # however much more probable the hypotheses are that have no vote
+    assert posterior(nbest, [900, 0, 1], out=np.array([True, False, False])).tolist() == [0, 1, 1]
     with pytest.raises(OptionError, match="--scale nan"):
         posterior(nbest, [0, 0, 0], np.nan)
     with pytest.raises(OptionError, match=r"--scale -1e\+308: too large for the scores of x"):
