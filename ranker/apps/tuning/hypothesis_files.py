@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,9 @@ from ranker.corpora.formats.reading import fairseq_dataset, format_of, parse_dat
 from ranker.corpora.formats.tables import is_header
 from ranker.errors import DataError, counted
 from ranker.files import STDIN, display_name, read_text
+
+# a sentence may begin with a bracket too, such as [Applause]
+_JSON = re.compile(r"""\s*(?:\[\s*[\[{"'\]]|\{\s*["'}])""")
 
 
 def read_hypotheses(
@@ -31,7 +35,7 @@ def read_hypotheses(
     file = display_name(path)
     text = read_text(path)
     first_line = text.lstrip("\n").partition("\n")[0]
-    if text.lstrip()[:1] in ("{", "[") or any(is_header(first_line, delimiter) for delimiter in ",;\t"):
+    if _JSON.match(text) or any(is_header(first_line, delimiter) for delimiter in ",;\t"):
         return _of_dataset(parse_dataset(text, "stdin" if named == STDIN else Path(path).name, file))
     if SEPARATOR in first_line or not text:
         return parse_nbest(text, file), None

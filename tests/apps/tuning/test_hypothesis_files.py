@@ -62,6 +62,14 @@ def test_the_lines_of_sources_or_references_say_how_many_hypotheses_a_sentence_h
     assert call("rerank", "x.txt", "--oracle", "chrf", "-r", "ref")[0] == "a cat sat\nit rains now\n"
 
 
+@pytest.mark.parametrize("first", ["[Applause] the cat sat", "{laughs} the cat sat", "["])
+def test_a_sentence_in_brackets_is_text(call, first):
+    texts = [first, *TEXTS[0][1:], *TEXTS[1]]
+    Path("brackets.txt").write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+    nbest, dataset = read_hypotheses("brackets.txt", each=3)
+    assert (nbest.text_of(range(6)), dataset) == (texts, None)
+
+
 def test_a_data_set_brings_its_references(call):
     for name in ("x.jsonl", "x.csv"):
         assert call("rerank", name, "--oracle", "chrf")[0] == "a cat sat\nit rains now\n"
