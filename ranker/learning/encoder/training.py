@@ -43,6 +43,7 @@ from ranker.learning.encoder.embedding import Encoder, load
 from ranker.learning.encoder.files import SOURCES
 from ranker.learning.encoder.onnx_file import bert_graph
 from ranker.learning.encoder.torch_network import TorchNetwork
+from ranker.ranks import merge_ties
 
 Precision = Literal["float32", "bfloat16"]
 _STATE = "training.safetensors"
@@ -116,7 +117,7 @@ class Example:
 def _pairs(dataset: Dataset, kind: str) -> PreferencePairs:
     if kind == PREFERENCES:
         return preference_pairs(dataset)
-    human = human_scores(dataset, kind)
+    human = merge_ties(human_scores(dataset, kind), dataset.candidate_offsets)
     pairs = ordered_pairs(human, dataset.candidate_offsets)
     margin = human[pairs.better] - human[pairs.worse]
     return PreferencePairs(pairs.better, pairs.worse, margin / margin.mean() if len(margin) else margin)

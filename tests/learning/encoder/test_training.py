@@ -20,7 +20,7 @@ from ranker.learning.encoder import training
 from ranker.learning.encoder.embedding import Encoder, load
 from ranker.learning.encoder.training import Example, Trainer, TrainingSettings, batches, draw, examples, mixture, train
 from ranker.ranking.ranker import Ranker
-from tests.datasets import dataset_of
+from tests.datasets import dataset_of, equally_judged
 
 SETTINGS = TrainingSettings(layer=1, batch=200, rate=1e-3, check_every=20)
 WORDS = [*"abcdefghijklmnopqrstuvwxyz"]
@@ -136,6 +136,10 @@ def test_what_people_did_not_order_has_no_say_in_a_mixture_and_a_corpus_without_
     alone = without_references(ordered)
     with pytest.raises(DataError, match="no source has a reference and two candidates that people ordered"):
         mixture([ordered, alone], load(start), "auto", settings)
+
+
+def test_rounding_of_judgements_is_nothing_to_learn_from():
+    assert not len(training._pairs(equally_judged(), "fluency").better)
 
 
 def test_what_is_written_is_the_mean_of_the_weights_before_and_after(start, judged, tmp_path):
