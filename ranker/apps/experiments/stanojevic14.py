@@ -14,6 +14,7 @@ from ranker.apps.experiments.tables import Plan, Table, TableTask
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.judgements import PREFERENCES, Judged, PreferencePairs, preference_pairs
+from ranker.errors import log_note
 from ranker.evaluation.correlation.pair_counts import tau
 from ranker.evaluation.correlation.segment import tau_counts
 from ranker.extractors.order.metrics import alignment_signed
@@ -81,7 +82,11 @@ def _column(dataset: Dataset, text: str) -> FloatArray:
 def plan(dataset: Dataset, settings: Settings) -> Plan:
     """Plan the paper's tables for this data, each as a separate task."""
     outputs = Judged.of(dataset, PREFERENCES).dataset
-    outputs = outputs.select_sources(np.diff(outputs.candidate_offsets) > 0)
+    pairs = outputs.source_language_pairs
+    ordered = np.unique(pairs[outputs.candidate_source[preference_pairs(outputs).better]])
+    if unordered := [name for name in outputs.language_pairs if name not in ordered and len(ordered)]:
+        log_note(f"leaving out {', '.join(unordered)}, whose judgements order no two candidates", dataset.name)
+    outputs = outputs.select_sources((np.diff(outputs.candidate_offsets) > 0) & ~np.isin(pairs, unordered))
     number = np.unique(outputs.source_language_pairs.astype(str), return_inverse=True)[1]
     corpus = _Corpus(outputs, preference_pairs(outputs), number[outputs.candidate_source], settings)
     tasks = [_comparison(corpus)]

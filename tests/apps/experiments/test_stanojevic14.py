@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -26,6 +28,14 @@ def test_every_metric_and_language_pair(experiment):
         assert row["average tau"] == pytest.approx((row["aa-en"] + row["bb-en"]) / 2)
         assert row["average tau"] > 0.5
     assert sum(row["average rank"] for row in table.rows) == pytest.approx(sum(range(1, 8)))
+
+
+def test_language_pairs_whose_candidates_nobody_ordered_are_left_out(preferred):
+    pair = preferred.source_language_pairs[preferred.candidate_source[preferred.preferences["first"]]]
+    ties = preferred.preferences.assign(relation=np.where(pair == "aa-en", ">", "="))
+    partly = plan(dataclasses.replace(preferred, preferences=ties), Settings(sweeps=False)).run().tables[0]
+    assert list(partly.rows[0]) == ["metric", "aa-en", "average rank", "average tau"]
+    assert all(row["average tau"] == row["aa-en"] for row in partly.rows)
 
 
 def test_equals_the_metric_itself(experiment, preferred):
