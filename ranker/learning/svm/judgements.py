@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import DataError
@@ -167,7 +168,7 @@ def group_codes(groups: Any, n_rows: int) -> Int64Array:
         return np.unique(labels, return_inverse=True)[1].astype(np.int64)
     known: dict[Any, int] = {}
     codes = np.fromiter((known.setdefault(label, len(known)) for label in labels), dtype=np.int64, count=n_rows)
-    unequal = next((label for label in known if label != label), None)
+    unequal = next((label for label in known if label is pd.NA or label != label), None)
     if unequal is not None:
         raise DataError(f"groups has the label {unequal!r}, which names no group: give every row a group")
     return codes

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 from scipy.stats import spearmanr
@@ -227,6 +228,7 @@ def test_parameters_out_of_range_are_named(parameters, message):
         ({"y": [1, 2, 3], "groups": [0, 1]}, r"groups has 2 labels, X has 3 rows"),
         ({"y": [1, 2, 3], "groups": np.zeros((3, 1))}, r"groups of shape \(3, 1\): expected one label for each row"),
         ({"y": [1, 2, 3], "groups": [0.0, float("nan"), 1.0]}, r"groups has the label nan"),
+        ({"y": [1, 2, 3], "groups": pd.Series(["a", None, "a"], dtype="string")}, r"groups has the label <NA>"),
         ({"y": [1, 2, np.nan]}, r"Input y contains NaN"),
         ({"y": [1, 2]}, r"inconsistent numbers of samples"),
         ({"y": None}, r"requires y to be passed, but the target y is None"),
