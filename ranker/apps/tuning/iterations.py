@@ -127,7 +127,9 @@ def _iterate(
         problem = problem_of(together, table)
         report(f"iteration {iteration}: searching over {len(together):,} hypotheses")
         optimum = optimise(problem, current_space, plan.search, iteration=iteration, earlier=earlier)
-        done = _step(iteration, together, before, optimum, weights, decoder)
+        # what a given list leaves unchanged says nothing about the decoder's
+        decoded_by = None if iteration == 1 and nbest is not None else decoder
+        done = _step(iteration, together, before, optimum, weights, decoded_by)
         steps.append(done)
         report(f"iteration {iteration}: {objective.name} {done.start:.6f} -> {done.score:.6f}")
         if done.stopped:

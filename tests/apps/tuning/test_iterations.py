@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ranker.apps.tuning.decoder import Decoder
@@ -46,6 +47,14 @@ def run(pool, fault="sound", state="state", plan=PLAN, **more):
     folder, references = pool
     options = {"start": START, "decoder": decoder(folder, fault), "state": State(folder / state), "plan": plan, **more}
     return tune(OBJECTIVE, references, **options)
+
+
+def test_a_given_list_is_no_reason_to_end_before_the_decoder_was_called(pool):
+    first = read_nbest(pool[0] / "pool")
+    alone = first.select(np.diff(first.sentence, prepend=-1) > 0)
+    result = run(pool, nbest=alone)
+    assert len(result.steps) > 1
+    assert result.steps[1].new > 0
 
 
 def test_lists_grow_until_nothing_is_new(pool):
