@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,7 +110,7 @@ def _from_json(text: str, file: str) -> list[tuple[str, list[float]]]:
 
 def _from_lines(text: str, file: str) -> list[tuple[str, list[float]]]:
     groups = []
-    inside = "[weight]" not in text
+    inside = re.search(r"^\s*\[weight\]", text, re.MULTILINE) is None
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.partition("#")[0].strip()
         if line.startswith("["):

@@ -63,3 +63,8 @@ def test_restarts_lie_inside_the_bounds_and_depend_on_seed_and_iteration():
     assert (space.restarts(200, 0, 1) == drawn).all()
     assert not (space.restarts(200, 0, 2) == drawn).all()
     assert not (space.restarts(200, 1, 1) == drawn).all()
+
+
+def test_a_comment_that_names_a_section_begins_none(tmp_path):
+    (tmp_path / "w").write_text("# as in [weight] of moses.ini\nLM= 0.5\n")
+    assert read_weights(tmp_path / "w").groups() == [("LM", [0.5])]
