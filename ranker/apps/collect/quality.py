@@ -139,7 +139,7 @@ def _quality(
     flags = quality.failures(FLAGGED)
     # of rankings, only equal ranks are suspicious: outputs are shuffled, so that other identical answers mean nothing
     meaningless = not kind.compares or any(
-        len(set(json.loads(answer))) == 1 for answer in set(answers) if answers.count(answer) == same * len(answers)
+        len(set(json.loads(answer))) == 1 for answer in set(answers) if answers.count(answer) / len(answers) == same
     )
     if meaningless and same >= _ONE_ANSWER and len(rows) >= _FEWEST_UNITS:
         flags += (f"{100 * same:.0f}% of the answers are identical",)

@@ -13,10 +13,10 @@ from ranker.apps.collect.campaign import connect, output_texts, settings_of, tra
 from ranker.apps.collect.degrading import degraded, pieces_of
 from ranker.apps.collect.exporting import dataset_of
 from ranker.apps.collect.figures import figures_of
-from ranker.apps.collect.quality import JudgeQuality, Thresholds, left_out
+from ranker.apps.collect.quality import JudgeQuality, Thresholds, _quality, left_out
 from ranker.apps.collect.tasks import KINDS
 from ranker.corpora.judgements import human_scores
-from tests.apps.collect.conftest import Client, serving, small
+from tests.apps.collect.conftest import Client, serving, settings, small
 from tests.datasets import dataset_of as made
 from tests.effort import thorough
 
@@ -156,6 +156,14 @@ def test_a_repeated_item_shows_agreement_with_oneself_and_counts_once(campaign):
     assert len(dataset.ratings) == result.judged - result.repeats
     assert not dataset.ratings.duplicated(["candidate", "judge"]).any()
     connection.close()
+
+
+def test_equal_ranks_are_noticed_whatever_the_rounding_of_their_share():
+    """249 / 261 * 261 is not 249."""
+    answers = ["[1, 1, 1]"] * 249 + [json.dumps([1, 2, 3 + number]) for number in range(12)]
+    rows = [{"item": n, "repeat": 0, "role": "plain", "answer": text, "seconds": 9} for n, text in enumerate(answers)]
+    judged = _quality("a", rows, KINDS["ranking"], settings("ranking"), (0, None))
+    assert judged.flags == ("95% of the answers are identical",)
 
 
 def test_too_few_observations_leave_nobody_out():
