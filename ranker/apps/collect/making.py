@@ -81,7 +81,8 @@ def make_campaign(
                 known, _ = _fill(connection, gold, settings, GOLD, generator, gold_answers, gold_marks)
                 if not known:
                     raise DataError(
-                        "contains no judgements for control items: use another --gold corpus", file=gold.name
+                        "contains no source with two outputs judged differently: use another --gold corpus",
+                        file=gold.name,
                     )
             query = "SELECT role, sum(prefill IS NULL), avg(prefill IS NULL) FROM item GROUP BY role"
             bare = {role: (number, share) for role, number, share in connection.execute(query)}

@@ -12,9 +12,11 @@ import pytest
 
 from ranker.apps.collect import assigning
 from ranker.apps.collect.campaign import connect, settings_of, transaction
+from ranker.apps.collect.making import make_campaign
 from ranker.apps.collect.tasks import KINDS
 from ranker.corpora.dataset import concatenate_datasets
-from tests.apps.collect.conftest import Client, judge_all, serving, small
+from ranker.errors import DataError
+from tests.apps.collect.conftest import Client, judge_all, serving, settings, small
 from tests.datasets import dataset_of as made
 from tests.datasets import equally_judged
 
@@ -174,10 +176,12 @@ def test_known_answers_are_shown_after_the_judges_own_which_are_final_then(campa
             )
 
 
-def test_rounding_of_known_judgements_is_no_order(campaign):
+def test_rounding_of_known_judgements_is_no_order(campaign, tmp_path):
     gold = concatenate_datasets([equally_judged(), made([(["r"], ["good", "bad"])], lp="de-en", kind="fluency")])
     _, created = campaign("pairwise", data=small(), gold=0.5, gold_data=gold)
     assert created.gold == 1
+    with pytest.raises(DataError, match="no source with two outputs judged differently: use another --gold corpus"):
+        make_campaign(tmp_path / "new", small(), settings("pairwise"), [], gold=equally_judged())
 
 
 def test_an_answer_whose_known_one_was_seen_is_final(campaign):
