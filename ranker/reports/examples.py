@@ -62,7 +62,8 @@ def choose(rho: FloatArray, ordered: Int64Array, count: int, seed: int) -> dict[
     defined = int((~np.isnan(rho)).sum())
     # NaN sorts last
     worst = np.lexsort((tie, -ordered, rho))[: min(count, defined // 2)]
-    best = np.lexsort((tie, -ordered, -rho))[: min(count, defined - len(worst))]
+    best = np.lexsort((tie, -ordered, -rho))[:defined]
+    best = best[~np.isin(best, worst)][:count]
     rest = np.setdiff1d(np.flatnonzero(ordered > 0), np.concatenate([worst, best]))
     drawn = rest[np.argsort(tie[rest])][:count]
     return {"worst": worst, "best": best, "random": drawn}

@@ -72,6 +72,14 @@ def test_worst_and_best_are_those_and_no_source_stands_twice():
     assert choose(rho, ordered, 100, seed=1)["random"].tolist() == everything["random"].tolist()
 
 
+@pytest.mark.parametrize("rho", [[1.0, 1.0, 1.0, 1.0, -1.0, np.nan], [0.5] * 6])
+@pytest.mark.parametrize("count", [1, 2, 3, 9])
+def test_no_source_is_an_example_of_two_types(rho, count):
+    result = choose(np.array(rho), np.array([3, 2, 1, 1, 5, 0]), count, seed=0)
+    chosen = np.concatenate(list(result.values()))
+    assert len(set(chosen.tolist())) == len(chosen)
+
+
 def test_shown_sources_say_what_the_ranker_says(findings, model, sample):
     ranking = rank_by(sample, model.candidate_scores(sample))
     shown = [first for sort in findings.examples.values() for first in sort]
