@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import itertools
 import json
 import math
 from collections import Counter
@@ -23,14 +24,14 @@ _DECIMALS = 3
 
 @dataclass(frozen=True)
 class Output:
-    """A translation of a source, with all systems that produced it."""
+    """A translation of a source, with the equally ranked systems that produced it; None is the rank of the unjudged."""
 
     row: int
     systems: tuple[str, ...]
     text: str
     rank: int
     score: float
-    human_ranks: tuple[int, ...]
+    human_ranks: tuple[int | None, ...]
     human: tuple[float, ...]
     parts: tuple[float, ...]
 
@@ -102,22 +103,25 @@ def outputs_by_source(
             continue
         rows = slice(first, last)
         ranks, human_ranks = ranked(sign * scores[rows]), ranked(human[rows])
-        judged = not np.isnan(human[rows]).all()
-        same: dict[str, list[int]] = {}
+        known = ~np.isnan(human[rows])
+        judged = known.any()
+        same: dict[tuple[str, int], list[int]] = {}
         for place in np.argsort(ranks, kind="stable").tolist():
-            same.setdefault(texts[first + place], []).append(place)
+            same.setdefault((texts[first + place], int(ranks[place])), []).append(place)
         outputs = tuple(
             Output(
                 row=int(first + places[0]),
                 systems=tuple(systems[first + place] for place in places),
                 text=text,
-                rank=int(ranks[places[0]]),
+                rank=rank,
                 score=float(scores[first + places[0]]),
-                human_ranks=tuple(int(human_ranks[place]) for place in places) if judged else (),
+                human_ranks=tuple(int(human_ranks[place]) if known[place] else None for place in places)
+                if judged
+                else (),
                 human=tuple(human[first + np.array(places)].tolist()),
                 parts=tuple(parts[first + places[0]].tolist()),
             )
-            for text, places in same.items()
+            for (text, rank), places in same.items()
         )
         listed.append(
             SourceOutputs(
@@ -130,7 +134,7 @@ def outputs_by_source(
                 rho=float(rho[source]),
                 outputs=outputs,
                 predicted=_in_order(systems[rows], ranks),
-                by_people=_in_order(systems[rows], human_ranks) if judged else (),
+                by_people=_in_order([*itertools.compress(systems[rows], known)], human_ranks[known]),
             )
         )
     return tuple(listed)

@@ -13,9 +13,10 @@ from ranker.ranking.by_score import rank_by
 from ranker.reports.examples import choose, choose_unjudged, mark, show
 from ranker.reports.findings import examine
 from ranker.reports.ranker_page import ranker_report
-from ranker.reports.sources import outputs_by_source
+from ranker.reports.sources import outputs_by_source, packed
 from ranker.reports.texts import START
 from ranker.text.tokens import tokenise
+from tests.reports.test_pages import unpacked
 
 
 def marks(text, known, matches=()):
@@ -112,6 +113,24 @@ def test_systems_with_the_same_text_are_one_output(findings, sample):
     for source in findings.sources:
         assert len({output.text for output in source.outputs}) == len(source.outputs)
         assert len({system for output in source.outputs for system in output.systems}) == 7
+
+
+def test_equal_texts_with_other_scores_and_unjudged_systems_have_ranks_of_their_own():
+    candidates = [Candidate("A", "x"), Candidate("B", "y"), Candidate("C", "x"), Candidate("D", "x")]
+    data = assemble([Record("s", ["x"], candidates)], "d")
+    scores, human = np.array([0.9, 0.5, 0.1, 0.9]), np.array([3.0, np.nan, 1.0, np.nan])
+    (source,) = outputs_by_source(data, ["1"], scores, scores[:, np.newaxis], human, np.array([1.0]))
+    shown = [(each.systems, each.rank, each.score, each.human_ranks, each.parts) for each in source.outputs]
+    assert shown == [
+        (("A", "D"), 1, 0.9, (1, None), (0.9,)),
+        (("B",), 3, 0.5, (None,), (0.5,)),
+        (("C",), 4, 0.1, (2,), (0.1,)),
+    ]
+    assert source.by_people == (("A",), ("C",))
+    (row,) = unpacked(f'<script type="application/gzip+base64" id="packed">{packed([source], ["m"])}</script>')[
+        "sources"
+    ]
+    assert [output[4] for output in row[6]] == [[1, None], [None], [2]]
 
 
 def test_missing_words_are_those_that_outputs_lack(model):

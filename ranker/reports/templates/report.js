@@ -170,7 +170,7 @@
       return button;
     });
     const rows = outputs.map((one, place) => {
-      const people = one[PEOPLE].length ? [element("span", {}, `people: ${one[PEOPLE].join(", ")}`)] : [];
+      const people = one[PEOPLE].length ? [element("span", {}, `people: ${one[PEOPLE].map(rank => rank ?? "–").join(", ")}`)] : [];
       const human = one[PEOPLE].length ? [element("span", { className: "muted" }, `human ${one[HUMAN].map(fixed).join(", ")}`)] : [];
       const head = element("div", { className: "head" }, buttons[place], ...people, element("span", {}, `score ${figure(one[SCORE])}`), ...human);
       const classes = present(outputTokens[place], known).map(here => here ? "same" : "");
