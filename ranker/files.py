@@ -73,6 +73,7 @@ _LONGEST_NAME = 200
 _RETURNS_AT_END = re.compile(r"\r+(?=\n|\Z)")
 STRAY_RETURN = re.compile(r"\r(?!\r*(?:\n|\Z))")
 """Carriage returns inside a line of text whose lines end in LF."""
+_LINE_ENDS = {"stray": STRAY_RETURN, "CR LF": re.compile(r"\r\n"), "LF": re.compile(r"(?<!\r)\n")}
 _TEMPORARY = ".ranker-writing-"
 _LEFT = (_TEMPORARY, ".ranker-features-")
 """Prefixes of temporary files, including those of earlier versions."""
@@ -223,27 +224,46 @@ def with_line_feeds(text: str, lines_before: int = 0) -> str:
     return _RETURNS_AT_END.sub("", text).replace("\r", " ") if in_lf else text.replace("\r", "\n")
 
 
-def note_line_ends(text: str, name: str, *, multiline: bool = False, lines_before: int = 0) -> bool:
-    """Log a note and return True if the file `name` has mixed or unusual line ends; otherwise return False.
+class LineEnds:
+    """The line ends of a file, counted over its parts, and the first line of each kind."""
 
-    In a `multiline` table, lines within cells may end differently from rows.
-    """
-    returns, pairs, feeds = (text.count(end) for end in ("\r", "\r\n", "\n"))
-    what, odd = "", None
-    if returns and not feeds and not lines_before:
-        what = f"{counted(returns, 'carriage return')} and no line feed: read as line ends"
-    elif returns > pairs and (odd := STRAY_RETURN.search(text)):
-        read = "stays in its cell" if multiline else "is read as a space"
-        what = f"a carriage return inside this line {read}: lines end in line feeds"
-    elif not multiline and 0 < pairs < feeds:
-        ends, few = ("CR LF", pairs) if 2 * pairs <= feeds else ("LF", feeds - pairs)
-        odd = re.search(r"\r\n" if ends == "CR LF" else r"(?<!\r)\n", text)
-        what = f"this line ends in {ends}, like {few:,} of {feeds:,} lines: both kinds are read as line ends"
-    if not what:
-        return False
-    where = "" if odd is None else f":{lines_before + text.count(chr(10), 0, odd.start()) + 1}"
-    log_note(f"{name}{where}: {what}")
-    return True
+    def __init__(self) -> None:
+        self._returns = self._pairs = self._feeds = 0
+        self._first: dict[str, int] = {}
+
+    def add(self, text: str, lines_before: int = 0) -> None:
+        """Count the line ends in `text`, which follows `lines_before` lines of the file."""
+        returns, pairs, feeds = (text.count(end) for end in ("\r", "\r\n", "\n"))
+        here = {"stray": returns > pairs, "CR LF": pairs > 0, "LF": feeds > pairs}
+        for kind, ending in _LINE_ENDS.items():
+            if here[kind] and kind not in self._first and (found := ending.search(text)):
+                self._first[kind] = lines_before + text.count("\n", 0, found.start()) + 1
+        self._returns, self._pairs, self._feeds = self._returns + returns, self._pairs + pairs, self._feeds + feeds
+
+    def note(self, name: str, *, multiline: bool = False) -> None:
+        """Log a note if the file `name` has mixed or unusual line ends.
+
+        In a `multiline` table, lines within cells may end differently from rows.
+        """
+        pairs, feeds, kind = self._pairs, self._feeds, ""
+        if self._returns and not feeds:
+            what = f"{counted(self._returns, 'carriage return')} and no line feed: read as line ends"
+        elif "stray" in self._first:
+            read = "stays in its cell" if multiline else "is read as a space"
+            what, kind = f"a carriage return inside this line {read}: lines end in line feeds", "stray"
+        elif not multiline and 0 < pairs < feeds:
+            kind, few = ("CR LF", pairs) if 2 * pairs <= feeds else ("LF", feeds - pairs)
+            what = f"this line ends in {kind}, like {few:,} of {feeds:,} lines: both kinds are read as line ends"
+        else:
+            return
+        log_note(f"{name}{f':{self._first[kind]}' if kind else ''}: {what}")
+
+
+def note_line_ends(text: str, name: str, *, multiline: bool = False) -> None:
+    """Log a note if `text`, the content of the file `name`, has mixed or unusual line ends (see `LineEnds.note`)."""
+    ends = LineEnds()
+    ends.add(text)
+    ends.note(name, multiline=multiline)
 
 
 def _place(before: str, *, feeds: bool) -> tuple[int, int]:

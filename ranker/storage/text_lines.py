@@ -14,10 +14,10 @@ from ranker.errors import DataError
 from ranker.files import (
     GZIP_MAGIC,
     STDIN,
+    LineEnds,
     check_no_device,
     decode_text,
     display_name,
-    note_line_ends,
     reading,
     with_line_feeds,
 )
@@ -29,12 +29,12 @@ _LONGEST_LINE = 1 << 26
 def line_batches(path: str | Path) -> Iterator[list[str]]:
     """Yield the lines of a plain or gzip file of any size, or of standard input for ``-``, a megabyte at a time."""
     name = display_name(path)
-    rest, done, noted = b"", 0, False
+    rest, done, ends = b"", 0, LineEnds()
     for part in _parts(path, name):
         whole, newline, after = part.rpartition(b"\n")
         if newline:
             text = decode_text(rest + whole + newline, name, done)
-            noted = noted or note_line_ends(text, name, lines_before=done)
+            ends.add(text, done)
             yield (lines := _lines(text, done))
             done += len(lines)
             rest = after
@@ -45,9 +45,9 @@ def line_batches(path: str | Path) -> Iterator[list[str]]:
             raise DataError(what, file=name, line=done + 1)
     if rest:
         text = decode_text(rest, name, done)
-        if not noted:
-            note_line_ends(text, name, lines_before=done)
+        ends.add(text, done)
         yield _lines(text, done)
+    ends.note(name)
 
 
 def _lines(text: str, done: int) -> list[str]:

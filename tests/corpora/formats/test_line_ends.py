@@ -17,6 +17,7 @@ from ranker.corpora.formats.preference_pairs import read_pairs
 from ranker.corpora.formats.reading import parse_dataset, read_dataset, read_parallel
 from ranker.corpora.formats.segment_scores import SegmentScores
 from ranker.files import read_lines, read_text
+from ranker.storage import text_lines
 from ranker.storage.text_lines import line_batches
 
 ODD = "\r\v\f\x1c\x85\u2028\u2029"
@@ -147,6 +148,25 @@ def test_a_note_tells_where_line_ends_are_odd(tmp_path, caplog, text, note, read
     path.write_bytes(text)
     read(path)
     assert [record.getMessage() for record in caplog.records] == [f"ranker: note: {path}{note}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        (b"a\nb\n" * 20 + b"c\r\n" * 30, ":41: this line ends in CR LF, like 30 of 70 lines"),
+        (b"a\n" * 8 + b"b\r\nc\r\n" * 20, ":1: this line ends in LF, like 8 of 48 lines"),
+        (b"a\n" * 9 + b"b\r\nc\n" * 20 + b"d\re\n", ":50: a carriage return inside this line is read as a space"),
+        (b"a\n" * 9 + b"d\re", ":10: a carriage return inside this line is read as a space"),
+    ],
+)
+@pytest.mark.parametrize("part", [1 << 20, 9])
+def test_a_note_on_a_streamed_file_is_about_all_of_it(tmp_path, monkeypatch, caplog, text, note, part):
+    monkeypatch.setattr(text_lines, "_PART", part)
+    path = tmp_path / "a.txt"
+    path.write_bytes(text)
+    assert len(_streamed(path)) == text.count(b"\n") + (not text.endswith(b"\n"))
+    (message,) = caplog.messages
+    assert message.startswith(f"ranker: note: {path}{note}")
 
 
 def test_lines_of_a_cell_may_end_in_another_way(tmp_path, caplog):
