@@ -154,7 +154,7 @@ def read_bytes(path: str | Path) -> bytes:
 
 def document_kind(name: str, raw: bytes = b"") -> _Document | None:
     """Return the unsupported document type that a file's name or first bytes indicate, or None."""
-    ending = without_gz(name.lower()).rpartition(".")[2]
+    ending = Path(without_gz(name.lower())).suffix[1:]
     if (named := next((kind for kind in _DOCUMENTS.values() if ending in kind.endings), None)) is not None:
         return named
     if raw.startswith(_ZIP):

@@ -66,6 +66,12 @@ def test_they_are_refused_with_what_to_do(refused, ending: str, arguments: str) 
         refused(*arguments.replace("FILE", name).split(), says=re.escape(f"{name}: {says}"))
 
 
+@pytest.mark.parametrize("name", ["doc", "XLS", "rtf.gz"])
+def test_a_name_alone_is_no_ending(command, name: str) -> None:
+    Path(name).write_text("a b\nc d\n")
+    command("score", "-r", "lines", "-t", name, "-m", "chrf")
+
+
 def test_as_models_too(refused) -> None:
     Path("x.xlsx").write_bytes(CONTENTS["xlsx"][0])
     what = "x.xlsx: this is a spreadsheet, expected a model file or the name of an included model"
