@@ -270,7 +270,7 @@ class Corpora:
             parts.extend(corpora)
         checks = [check for check in sanity.CHECKS if identical or check is not sanity.nearly_identical_systems]
         checks += sanity.CONCLUSIONS if conclusions else ()
-        check = f"ranker data check {' '.join(self.data)}"
+        check = "; ".join(f"ranker data check {shlex.quote(name)}" for name in self.data)
         rest = check if self.data else "ranker data check lists all notes about a data file"
         note_with_result(map(str, sanity.notes_of(dataset, checks)), rest)
         return dataset

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,16 @@ def test_a_command_says_five_notes_and_where_the_rest_is(words, folder, command)
     assert sum("more notes about the data: ranker data check" in line for line in lines) == (words[0] != "systems")
     assert sum(text in out + err for text in ("nearly identical systems", '"nearly_identical"')) <= 1
     assert command("--quiet", *words, "-f", "json") == (out, "")
+
+
+def test_the_rest_of_the_notes_is_where_the_last_line_says(folder, command) -> None:
+    Path("data.json").rename("my data.json")
+    Path("more.json").write_bytes(Path("my data.json").read_bytes())
+    *_, last = command("rank", "-d", "my data.json", "-d", "more.json", "-m", "chrf", "-f", "json").err.splitlines()
+    checks = last.removeprefix("ranker: note: more notes about the data: ").split("; ")
+    assert checks == ["ranker data check 'my data.json'", "ranker data check more.json"]
+    for check in checks:
+        assert "note: " in command(*shlex.split(check)[1:]).out
 
 
 def test_data_check_lists_all_notes_as_part_of_its_result(folder, command) -> None:
