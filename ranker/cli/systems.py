@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -165,8 +166,11 @@ def _print(result: SystemsResult, counts: list[dict[str, Any]], pairs: bool, per
             _print_systems(result, lp, percent)
     failing = sum(row["failed"] for row in counts)
     if failing:
-        most = max(counts, key=lambda row: row["failed"])
-        say(f"outputs that fail checks: {failing:,}, {most['failed']:,} of them of {most['system']}: see ranker check")
+        by_system: Counter[str] = Counter()
+        for row in counts:
+            by_system[row["system"]] += row["failed"]
+        ((system, most),) = by_system.most_common(1)
+        say(f"outputs that fail checks: {failing:,}, {most:,} of them of {system}: see ranker check")
     if legend:
         _print_legend(result, pairs)
     say(*result.notes)

@@ -356,3 +356,22 @@ def test_a_table_of_chinese_or_japanese_says_of_each_metric_what_is_better(
     fine = command(*words, "-m", "ter[tokenizer=tercom-asian]", "--lp", f"en-{language}")
     assert "better use" not in fine[1]
     assert "people agree" not in fine[0]
+
+
+def test_failing_outputs_of_a_system_are_counted_over_all_language_pairs(printed: Printed, written: Path) -> None:
+    records = [
+        {
+            "lp": lp,
+            "source": f"{lp} {number}",
+            "references": ["a word or two"],
+            "candidates": [
+                {"system": "A", "text": "" if number < (5 if lp == "de-en" else 0) else "a word or one"},
+                {"system": "B", "text": "" if number < 4 else "a word or none"},
+            ],
+        }
+        for lp in ("de-en", "fr-en")
+        for number in range(10)
+    ]
+    (written / "pairs.json").write_text(json.dumps(records))
+    out = printed("pairs.json", "-m", "bleu", "--resamples", "10")
+    assert "outputs that fail checks: 13, 8 of them of B: see ranker check" in out
