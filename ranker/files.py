@@ -420,7 +420,7 @@ def check_folder(path: Path, what: str, marks: Sequence[str]) -> None:
 
     `what` names the intended kind of folder in the message.
     """
-    parent = next(ancestor for ancestor in path.absolute().parents if ancestor.exists())
+    parent = next((ancestor for ancestor in path.absolute().parents if ancestor.exists()), path)
     if not parent.is_dir():
         raise DataError(f"cannot be written: {display_name(parent)} is not a directory", file=display_name(path))
     empty = path.is_dir() and not any(path.iterdir())

@@ -41,6 +41,12 @@ def test_other_names_are_refused(tmp_path, name):
         files.safe_join(tmp_path, name)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="drives have roots")
+def test_the_root_of_all_folders_is_refused_for_what_it_holds():
+    with pytest.raises(DataError, match="/: exists and is not an encoder"):
+        files.check_folder(Path("/"), "encoder", ["model.onnx"])
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="modes of files")
 @pytest.mark.parametrize("umask", [0o022, 0o027, 0o077])
 def test_files_get_the_mode_that_the_user_wants_and_the_umask_is_never_changed(umask, tmp_path, monkeypatch):
