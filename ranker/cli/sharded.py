@@ -73,7 +73,8 @@ class ShardOptions:
             raise OptionError(f"{option}: not available for shards, only for whole data sets")
         if must_write and self.out is None:
             raise OptionError("the result has one file per shard: give a directory for these files (--out DIR)")
-        if self.out is not None and self.out.absolute() in {Path(shard.file).parent for shard in shards.shards}:
+        folders = {Path(shard.file).parent.resolve() for shard in shards.shards}
+        if self.out is not None and self.out.resolve() in folders:
             raise OptionError(f"--out {self.out}: this is the directory of the shards; choose another for the results")
         return shards
 
