@@ -192,11 +192,7 @@ def level_of(name: LevelName | None) -> Level | None:
 
 def listed_paths(values: list[str] | None) -> list[str]:
     """Return the paths given by repeated options or separated by commas, except for commas in existing files' names."""
-    return [
-        path.strip()
-        for text in values or []
-        for path in ([text] if "," not in text or exists(text) else text.split(","))
-    ]
+    return [path for text in values or [] for path in ([text] if exists(text) else map(str.strip, text.split(",")))]
 
 
 def listed_names(values: Sequence[str]) -> list[str]:

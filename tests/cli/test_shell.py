@@ -163,6 +163,13 @@ def test_data_and_metrics_are_named_in_the_same_ways(ranker, lines):
     assert len({ranker(line)[0] for line in lines}) == 1
 
 
+def test_spaces_are_part_of_the_names_of_files(command, ranker):
+    Path("c.json").rename(" c.json")
+    Path("d.json").write_text(Path(" c.json").read_text(encoding="utf-8"), encoding="utf-8")
+    assert command("score", " c.json", "-m", "bleu").out.count("\n") > 3
+    assert command("score", "-d", "d.json, d.json", "-m", "bleu").out
+
+
 def test_a_corpus_is_a_system_over_one_text(ranker):
     assert ranker("score c.json -m bleu --level corpus") == ranker("score c.json -m bleu --level system")
 
