@@ -170,7 +170,7 @@ def command(
     for note in filter(None, notes):
         print_note(note)
     advice = _advice(context, ranker, target, default_model(table.dataset), cross_validation)
-    _print(ranker, target, int(dataset.preferences["primary"].sum()), cross_validation, advice, form)
+    _print(ranker, target, int(table.dataset.preferences["primary"].sum()), cross_validation, advice, form)
 
 
 def _advice(

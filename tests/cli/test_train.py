@@ -64,11 +64,17 @@ def test_by_default_the_standard_features_are_learnt_and_compared_on_held_out_so
     assert printed.endswith("\nto use this model: ranker rank FILE --model m.model\n")
 
 
-def test_preferences_and_the_comparisons_that_they_come_from_are_counted(train):
+def test_preferences_and_the_comparisons_that_they_come_from_are_counted(train, monkeypatch):
     rows = [f"s{row % 5},the cat {row},a dog,{'a' if row % 3 else 'tie'}" for row in range(12)]
     Path("v.csv").write_text("\n".join(["source,text_a,text_b,preferred", *rows]), encoding="utf-8")
     printed, _ = train("--data", "v.csv", "-o", "m", "-F", "length[against=candidates]")
     assert ", 8 preferences from 12 comparisons; C = " in printed
+    # those of sources that are left out do not count
+    monkeypatch.setattr(EncoderFiles, "training_sources", short_keys(catalogue.load("v.csv"))[:1])
+    printed, _ = train(
+        "--data", "v.csv", "-o", "m", "-F", "semantic[against=source,encoder=encoder-any]", "--folds", "0"
+    )
+    assert ", 7 preferences from 10 comparisons; C = " in printed
 
 
 def test_other_rankers_are_compared_if_they_are_asked_for(train, refused):
