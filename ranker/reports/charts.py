@@ -72,7 +72,7 @@ def _headlines(judged: Sequence[tuple[Dataset, Agreement]]) -> Plot:
     return rows_plot(
         "agreement",
         "Agreement with human judgements",
-        f"Correlation coefficients with 95% intervals: {_read_out(names, series)}.",
+        f"Correlation coefficients{_with_intervals(series)}: {_read_out(names, series)}.",
         names,
         series,
         axis="correlation with human judgements",
@@ -102,7 +102,7 @@ def _bars(name: str, title: str, shown: Sequence[tuple[str, dict[str, Estimate]]
         for figure, title in (("Spearman", "Spearman"), ("primary", "tau"))
         if any(figure in figures for _, figures in shown)
     ]
-    description = f"Bars with 95% intervals: {_read_out(labels, series)}."
+    description = f"Bars{_with_intervals(series)}: {_read_out(labels, series)}."
     return rows_plot(name, title, description, labels, series, axis="correlation with human judgements", bars=True)
 
 
@@ -190,6 +190,11 @@ def shares(findings: RankerFindings) -> Plot:
         axis="share of the score variance within sources",
         bars=True,
     )
+
+
+def _with_intervals(series: list[Series]) -> str:
+    known = any(estimate.low == estimate.low for entry in series for estimate in entry.estimates)
+    return " with 95% intervals" if known else ""
 
 
 def _read_out(labels: list[str], series: list[Series]) -> str:

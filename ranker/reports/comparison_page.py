@@ -75,11 +75,12 @@ def standings(comparison: Comparison, statistic: Statistic, scope: Scope, number
         labels.append(f"({cell.cluster}) {name}" if cell and cell.cluster else name)
         estimates.append(value)
         listed.append(f"{name} {value.value:.3f}")
+    intervals = f" with {comparison.settings.level:.0%} intervals" if comparison.settings.resamples else ""
+    clusters = ", clusters in brackets" if comparison.tests_of(statistic.id, scope.id) else ""
     return rows_plot(
         f"standings-{number}",
         f"{statistic.title}, {scope.title}",
-        f"Values with {comparison.settings.level:.0%} intervals, best first, clusters in brackets: "
-        f"{'; '.join(listed)}.",
+        f"Values{intervals}, best first{clusters}: {'; '.join(listed)}.",
         labels,
         [Series(statistic.title, tuple(estimates))],
         axis=statistic.title,
@@ -100,7 +101,7 @@ def scopes(comparison: Comparison, statistic: Statistic) -> Plot:
     return rows_plot(
         "scopes",
         f"{statistic.title} by language pair and data set",
-        f"Bars with intervals for {', '.join(leading)}.",
+        f"Bars{' with intervals' if comparison.settings.resamples else ''} for {', '.join(leading)}.",
         [scope.title for scope in comparison.scopes],
         series,
         axis=statistic.title,

@@ -16,6 +16,7 @@ import pytest
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.selection import select_language_pairs
 from ranker.errors import DataError, MissingError
+from ranker.evaluation.metrics.evaluation import evaluate
 from ranker.evaluation.metrics.result import Comparison
 from ranker.evaluation.resampling.bootstrap import Estimate
 from ranker.reports.comparison_page import comparison_report
@@ -299,3 +300,11 @@ def test_control_characters_are_pictures_and_long_texts_behind_a_fold(model):
     for plot in plots.values():
         ElementTree.fromstring(plot.svg())
     assert any("long␀" in item[1] for row in unpacked(text)["sources"] for item in row[6])
+
+
+def test_no_page_claims_intervals_and_clusters_that_were_not_computed(model, sample):
+    data = [sample, dataclasses.replace(sample, name="again")]
+    bare = evaluate(sample, ["bleu", "chrf"], resamples=0)
+    for text, _ in (comparison_report(bare), ranker_report(examine(model, data, examples=0, resamples=0))):
+        shown = re.sub(r"<(script|style)\b.*?</\1>", "", text, flags=re.DOTALL)
+        assert re.findall(r"[^.<>]*(?:\b0 resamples|intervals|clusters?\b)[^.<>]*", shown) == []
