@@ -20,4 +20,7 @@ def checked(datasets: Sequence[Dataset]) -> list[Section]:
         for name in CHECKS
     }
     examples = {name: rows for name, rows in examples.items() if rows}
-    return [section("checks.html", "checks", "Output checks", counts=counts, examples=examples)] if examples else []
+    if not examples:
+        return []
+    several = len(datasets) > 1
+    return [section("checks.html", "checks", "Output checks", counts=counts, examples=examples, several=several)]

@@ -15,6 +15,7 @@ from ranker.evaluation.systems.contrast.run import contrast
 from ranker.evaluation.systems.result import SystemsResult
 from ranker.evaluation.systems.run import compare_systems
 from ranker.ranking.scorers import candidate_scores, make_scorer
+from ranker.reports.checks import checked
 from ranker.reports.contrast_page import contrast_report
 from ranker.reports.examples import differences
 from ranker.reports.findings import examine
@@ -115,6 +116,23 @@ def test_systems_that_nobody_judged_have_a_report():
     text, plots = systems_report(actual)
     assert set(plots) == {"scores-1", "wins-1"}
     assert "people" not in Page(text).text.replace("from people", "")
+
+
+def test_failing_outputs_are_counted_by_data_set():
+    def data(name, text):
+        candidates = [Candidate("A", text), Candidate("B", "a b c d")]
+        return assemble([Record("s", ["a b c d"], candidates)] * 2, name)
+
+    (one,) = checked([data("one", "")])
+    assert [row[0] for row in rows_of(f'<h2 id="checks">{one.body}', "checks")] == ["A", "B"]
+    (both,) = checked([data("one", ""), data("two", "a")])
+    rows = rows_of(f'<h2 id="checks">{both.body}', "checks")
+    assert [row[:3] for row in rows] == [
+        ["A one", "2", "2"],
+        ["B one", "2", "0"],
+        ["A two", "2", "0"],
+        ["B two", "2", "0"],
+    ]
 
 
 @thorough
