@@ -170,7 +170,8 @@ def _correlate(
             result[group] = np.nan
         elif tie_corrected:
             value = product / np.sqrt(squares_first * squares_second)
-            result[group] = min(1.0, max(-1.0, value))
+            # in this order of the arguments, NaN stays
+            result[group] = min(max(value, -1.0), 1.0)
         else:
             result[group] = 1.0 - 6.0 * distance / (size * (size * size - 1.0))
     return result

@@ -20,8 +20,10 @@ from ranker.evaluation.correlation.pair_counts import count_pairs
 from ranker.evaluation.correlation.pairwise_accuracy import pairwise_accuracy
 from ranker.evaluation.correlation.segment import tau_counts
 from ranker.learning.svm.ranksvm import RankSVM
+from ranker.learning.svm.scoring import mean_group_spearman
 from ranker.ranking.by_score import rank_by
 from ranker.ranks import TIE, average_ranks, group_spearman, merge_ties, sort_counting
+from ranker.storage import kernels
 from tests.effort import examples
 from tests.evaluation.correlation.plain import CORRELATIONS, correlate
 
@@ -123,6 +125,15 @@ def test_noise_changes_no_correlation_of_tables(human, data):
             assert first.value == pytest.approx(second.value, abs=1e-9, nan_ok=True), (name, average)
             assert (first.groups, first.undefined) == (second.groups, second.undefined)
     np.testing.assert_array_equal(pairwise_accuracy(human, scores), pairwise_accuracy(human, noisy))
+
+
+@pytest.mark.parametrize("mode", ["plain", "compiled"])
+def test_groups_with_nan_have_no_correlation(mode):
+    with kernels.using(mode):
+        for corrected in (True, False):
+            rho = group_spearman([1, 2, np.nan, 1, 2], [1, 2, 3, 2, 1], [0, 3, 5], tie_corrected=corrected)
+            np.testing.assert_array_equal(rho, [np.nan, -1])
+    assert mean_group_spearman([1, 2, np.nan, 1, 2], [1, 2, 3, 1, 2], [0, 0, 0, 1, 1]) == 1
 
 
 @given(st.lists(st.integers(-3, 3), max_size=40), st.sampled_from([np.int32, np.int64, np.float64]))
