@@ -284,6 +284,21 @@ def test_what_matches_and_what_is_missing_is_marked_on_both_sides(open_page, mod
     assert marks(".difference") == [("only", "the old"), ("only", "sat"), ("only", "a"), ("only", "was the the")]
 
 
+def test_no_character_is_cut_in_two(open_page, model, tmp_path):
+    source, text = "x" + "\U0001f600" * 60, "y" + "\U0001f600" * 1100
+    candidates = [Candidate("A", text), Candidate("B", "y")]
+    data = assemble([Record(source, ["y"], candidates, lp="zh-en", seg_id="1")], "d")
+    page = open_page(
+        written(ranker_report(examine(model, [data], examples=0, resamples=0))[0], tmp_path), address="#s=zh-en/1"
+    )
+    shown = page.locator("#list details[open]").first
+    assert shown.locator("summary").first.text_content().endswith(": x" + "\U0001f600" * 44 + "…")
+    output = shown.locator(".outputs > li", has_text="All 1,101 characters")
+    assert output.locator("bdi").nth(1).text_content() == text[:500] + "…"
+    encoded = "element => new TextDecoder().decode(new TextEncoder().encode(element.textContent))"
+    assert "\ufffd" not in shown.evaluate(encoded)
+
+
 def test_without_scripts_all_tables_are_there_and_a_line_says_what_is_not(report, open_page):
     plain, page = open_page(report, java_script_enabled=False), open_page(report)
     tables = "[...document.querySelectorAll('main > section > * table, main > section table')].length"

@@ -99,7 +99,9 @@
     });
   }
 
-  const shownPart = text => text.length > LONG ? text.slice(0, START) : text;
+  // Characters beyond U+FFFF are two units of a text, which no cut parts.
+  const cut = (text, end) => text.slice(0, /[\ud800-\udbff]/.test(text[end - 1]) ? end - 1 : end);
+  const shownPart = text => text.length > LONG ? cut(text, START) : text;
 
   // A text whose words have a class each; neighbours of one class are one mark.
   function marked(text, tokens, classes) {
@@ -122,7 +124,7 @@
 
   function rest(text) {
     if (text.length <= LONG) return [];
-    const all = element("details", { className: "rest" }, element("summary", {}, `All ${text.length.toLocaleString("en")} characters`));
+    const all = element("details", { className: "rest" }, element("summary", {}, `All ${[...text].length.toLocaleString("en")} characters`));
     all.addEventListener("toggle", () => all.childElementCount > 1 || all.append(bdi(text)));
     return [all];
   }
@@ -218,7 +220,7 @@
   const address = key => "#s=" + encodeURIComponent(key).replaceAll("%2F", "/");
 
   function item(source) {
-    const text = source[TEXT], start = text.length > 90 ? text.slice(0, 90) + "…" : text;
+    const text = source[TEXT], start = text.length > 90 ? cut(text, 90) + "…" : text;
     const tag = source[RHO] === null ? [] : [element("span", { className: "tag" }, `ρ ${fixed(source[RHO])}`), " "];
     const made = element("details", { className: "source" },
       element("summary", {}, ...tag, bdi(source[GROUP]), " ", bdi(source[SEGMENT]), ": ", bdi(start)));
