@@ -23,6 +23,7 @@ from ranker.errors import DataError, FetchError, MissingError, OptionError, log_
 from ranker.files import display_name, printable, read_text, replacing_together, safe_join, write_bytes
 
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
+_GIVEN = "--sha256"
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ def _chosen(card: Card, sha256: Mapping[str, str]) -> dict[str, str]:
 def _expected(part: Download, chosen: Mapping[str, str], downloads: Path) -> tuple[str, str]:
     """Return the expected digest of a file, empty if unknown, and the origin of that digest."""
     if part.file in chosen:
-        return chosen[part.file], "--sha256"
+        return chosen[part.file], _GIVEN
     if part.sha256:
         return part.sha256, "card"
     record = _record(part, downloads)
@@ -144,7 +145,9 @@ def fetch_file(
         log_note(f"using {part.file}, which is already downloaded")
     else:
         try:
-            actual_digest = fetch(part.address, path, sha256=digest or None, size=part.size or None, limits=limits)
+            # a digest given for another version of the file says nothing about its size
+            size = None if source == _GIVEN else part.size or None
+            actual_digest = fetch(part.address, path, sha256=digest or None, size=size, limits=limits)
         except FetchError as error:
             if source == "first download" and digest in str(error):
                 raise FetchError(

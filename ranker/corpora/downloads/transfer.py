@@ -90,7 +90,7 @@ def _total(response: http.client.HTTPResponse, address: str, size: int | None, *
     """
     if response.length is not None and size and response.length != size:
         what = f"the file has {response.length:,} bytes, expected {size:,}: it has changed"
-        raise FetchError(f"{address}: {what}; find a new address on the homepage of the corpus")
+        raise FetchError(f"{address}: {what}; give the digest of this version with --sha256, or find another address")
     if response.length is None and not response.chunked and not is_known:
         what = "the server does not report the file size, so completeness cannot be checked"
         raise FetchError(f"{address}: {what}: give its digest with --sha256")

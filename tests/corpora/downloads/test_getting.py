@@ -58,6 +58,19 @@ def test_a_file_is_put_where_the_corpus_is_looked_for(server, card, corpora, cap
     assert example.find()
 
 
+def test_a_digest_that_is_given_accepts_a_version_of_another_size(server, card, corpora):
+    card(Download(f"{server.url}/data.txt", sha256=DIGEST, size=len(CONTENT)))
+    server.files["/data.txt"] = new = CONTENT + b"more\n"
+    with pytest.raises(FetchError, match="it has changed; give the digest of this version with --sha256"):
+        get("made", limits=HASTY)
+    [row] = get("made", sha256={"": hashlib.sha256(new).hexdigest()}, limits=HASTY)
+    assert (row.size, row.checked) == (len(new), "--sha256")
+    server.files["/data.txt"] = CONTENT
+    with pytest.raises(FetchError, match="has the SHA-256 digest"):
+        get("made", sha256={"": "0" * 64}, again=True, limits=HASTY)
+    assert (corpora / "made" / "data.txt").read_bytes() == new
+
+
 def test_what_cannot_be_fetched_leaves_no_empty_folder(server, card, corpora):
     card(Download(f"{server.url}/not-there.txt", sha256=DIGEST))
     with pytest.raises(FetchError, match="answered 404"):
