@@ -97,8 +97,9 @@ def _not_finite(pairs: tuple[Int64Array, Int64Array], counts: FloatArray, names:
     growth = np.asarray(linprog(gains, rows, np.zeros(len(ties)), bounds=most).x, dtype=np.float64)
     if -gains @ growth < _NO_GAIN:
         return None
-    order = np.argsort(growth[:-1])
-    cut = int(np.argmax(np.diff(growth[:-1][order]))) + 1
+    order = np.argsort(growth[:-1].round(6), kind="stable")
+    # rounded more than the program's tolerance, so that equal gaps are cut at the same place on every machine
+    cut = int(np.argmax(np.diff(growth[:-1][order]).round(6))) + 1
     outcome, group = min(("lost", order[:cut]), ("won", order[cut:]), key=lambda part: len(part[1]))
     what = f"{listed(np.sort(group))} {outcome} all comparisons with the other systems, ties aside"
     return f"{what}, so strengths are not finite: add judgements, or leave systems out"
