@@ -188,12 +188,13 @@ def _shared(stream: _Stream, weights: Mapping[str, float], first: int, last: int
 
 def _differences(stream: _Stream, bounds: Sequence[int]) -> Iterator[str]:
     """Yield, for each text that is not exactly one whole line, the line or lines of the file that it comes from."""
-    line_of = np.cumsum([0, *(character == "\n" for character in stream.text)])
+    breaks = [match.start() for match in re.finditer("\n", stream.text)]
+    line_of = np.searchsorted(breaks, stream.starts) + 1
     for number, (first, last) in enumerate(itertools.pairwise(bounds), 1):
         first_word, last_word = stream.places[first], stream.places[last] - 1
         if last_word < first_word:
             continue
-        begins, ends = int(line_of[stream.starts[first_word]]) + 1, int(line_of[stream.starts[last_word]]) + 1
+        begins, ends = int(line_of[first_word]), int(line_of[last_word])
         whole = (first == 0 or stream.line_ends[first]) and (last == len(stream.places) - 1 or stream.line_ends[last])
         if begins < ends:
             yield f"line {number} from lines {begins} to {ends}"
