@@ -62,8 +62,7 @@ def default_model(dataset: Dataset) -> str:
     language pairs, English is detected by function words in the references or candidates.
     """
     if not len(dataset.references):
-        comparable = np.diff(dataset.context.candidate_offsets)[np.unique(dataset.candidate_source)] >= COMPARABLE
-        return ANY if other_language(dataset) and comparable.any() else UNREFERENCED
+        return ANY if other_language(dataset) and _comparable(dataset).any() else UNREFERENCED
     targets = {*dataset.target_languages}
     if targets - {"en", ""}:
         return ANY
@@ -104,10 +103,15 @@ def _standard_set(outputs: Dataset) -> tuple[str, list[str]]:
         return ANY, reasons or ["the references do not look English"]
     if not others and other_language(outputs):
         reasons.append("translations that do not look English")
-    sizes = np.diff(outputs.context.candidate_offsets)[np.unique(outputs.candidate_source)]
-    if 2 * (sizes < COMPARABLE).sum() > len(sizes):
+    if _comparable(outputs).mean() < 0.5:
         reasons.append(f"most sources have fewer than {COMPARABLE} candidates")
     return STANDARD_UNREFERENCED_ANY if reasons else STANDARD_UNREFERENCED, ["no references", *reasons]
+
+
+def _comparable(dataset: Dataset) -> BoolArray:
+    """True for each source with candidates that has enough of them, judged or not, to compare them with each other."""
+    sizes = np.diff(dataset.context.candidate_offsets)[np.unique(dataset.candidate_source)]
+    return np.asarray(sizes >= COMPARABLE)
 
 
 def _too_few_unknown(people: Judged, known: BoolArray, columns: int) -> bool:
