@@ -80,7 +80,7 @@ class TaskPage:
     chosen: str
     judged: bool
     done: int
-    left: int
+    left: int | None
     quota: int | None
     last: int | None
     form: int
@@ -160,7 +160,7 @@ def task_page(
         chosen,
         row["answer"] is not None,
         done,
-        assigning.left_for(connection, judge),
+        None if settings.quota else assigning.left_for(connection, judge),
         settings.quota,
         last,
         assigning.new_form(connection, assignment),
