@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _SPACE = re.compile(r"\s*")
 _LARGEST_WHOLE = 1_000_000_000
 _KINDS: dict[Any, type] = {int: Integral, float: Real, str: str}
-"""What is converted to a declared type: numbers of numpy too."""
+"""Types of values that are converted to each declared type, so that numbers of NumPy are taken too."""
 DEEPEST = 6
 """Greatest depth of brackets in brackets."""
 T = TypeVar("T")

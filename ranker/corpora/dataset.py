@@ -83,7 +83,7 @@ class Dataset:
         return len(self.candidates)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled or copied: the tables and the context, without views, which are made again."""
+        """State for pickling and copying: the tables and the context, without views, which are made again."""
         return {**vars(self), "_views": {key: value for key, value in self._views.items() if key == _CONTEXT}}
 
     def __repr__(self) -> str:

@@ -177,8 +177,7 @@ def _check_layout(words: pa.Array, offsets: Int64Array, names: BoolArray, layout
     if bad.any():
         row = int(np.argmax(bad))
         row_layout = _layout(words.slice(offsets[row], offsets[row + 1] - offsets[row]).to_pylist(), file, row + 1)
-        what = f"has the features {describe_layout(row_layout)}; expected"
-        what = f"{what} {describe_layout(layout)}, as in line 1"
+        what = f"has the features {describe_layout(row_layout)}; expected {describe_layout(layout)}, as in line 1"
         raise DataError(what, file=file, line=row + 1)
 
 

@@ -104,7 +104,7 @@ def _products(signs: npt.NDArray[np.int8], columns: FloatArray) -> FloatArray:
 
 
 def _tau_weights(first: FloatArray, second: FloatArray, pairs: PreferencePairs, wins_only: bool) -> FloatArray:
-    """Return how much each candidate adds to the difference of two taus; swapping its two scores flips the sign.
+    """Return each candidate's share of the difference of two taus; swapping its two scores flips the sign.
 
     With `wins_only`, the terms are those of consistencies instead of taus.
     """

@@ -210,7 +210,7 @@ def scorers_by_name(scorers: Scorers) -> dict[str, Scorer]:
     """Turn one or several metrics or rankers into scorers, by name."""
     if isinstance(scorers, Mapping):
         return {str(name): scorer_of(scorer) for name, scorer in scorers.items()}
-    several = [scorers] if isinstance(scorers, str | Path | Metric | Ranker | Scorer) else scorers
+    several = [scorers] if isinstance(scorers, AnyScorer) else scorers
     named = [(scorer.name, scorer) for scorer in map(scorer_of, several)]
     if (twice := first_repeated([name for name, _ in named])) is not None:
         raise OptionError(f"{twice!r} is given twice; to compare several rankers, give a mapping of names to scorers")
