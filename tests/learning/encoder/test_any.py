@@ -6,6 +6,7 @@ import json
 import random
 import re
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -205,10 +206,12 @@ def test_the_script_reads_what_the_wheel_has_and_writes_the_same_encoder_each_ti
     assert not np.allclose(load(str(tmp_path / "learnt")).embed(pieces).pieces, vectors)
 
 
-def test_training_prefers_what_people_preferred_and_leaves_the_embedding(tmp_path, monkeypatch):
+@pytest.mark.parametrize("encoder", ["any", "en"])
+def test_training_prefers_what_people_preferred_and_leaves_the_embedding(encoder, tmp_path, monkeypatch):
     torch = pytest.importorskip("torch")
-    from bench import train_encoder_any as training
+    from bench import train_encoder as training
 
+    recipe = training.ANY if encoder == "any" else replace(training.EN, start=0, end=2, padding=1, matched=1)
     source = Source(_member(np.random.default_rng(1))[0])
     kept = kept_pieces(source.pieces, 6)
     make(source, tmp_path, LAYERS, 6)
@@ -234,36 +237,94 @@ def test_training_prefers_what_people_preferred_and_leaves_the_embedding(tmp_pat
     monkeypatch.setattr(training, "RATE", 1e-3)
     monkeypatch.setattr(training, "TOKENS", 100)
     torch.manual_seed(0)
-    network = training.Network(weights(source, kept, LAYERS), 2)
+    tensors = weights(source, kept, LAYERS)
+    network = training.Network(tensors, 2, recipe)
     before = network.learnt()
     generator = np.random.default_rng(0)
-    items = [training.item([group], generator) for group in groups]
+    items = [training.item([group], recipe, generator) for group in groups]
 
     def losses():
         network.eval()
         with torch.inference_mode():
             apart = training.loss_apart(network, texts, training._joined(items), "cpu")
             together = [
-                training.loss_together(network, texts, training._joined(items), mode, "cpu") for mode in range(3)
+                training.loss_together(network, texts, training._joined(items), mode, "cpu")
+                for mode in range(len(recipe.together))
             ]
         return [float(each) for each in (apart, *together)]
 
     first = losses()
-    training.train(network, training.plan(groups, texts, 400, generator), texts, generator)
+    training.train(network, training.plan(groups, recipe, texts, 400, generator), texts, generator)
     assert all(np.less(losses(), first))
-    assert torch.equal(network.words, training.Network(weights(source, kept, LAYERS), 2).words)
+    embedding = "embeddings.word_embeddings.weight"
+    np.testing.assert_array_equal(network.words.numpy(), tensors[embedding])
     after = network.learnt()
-    assert after.keys() == before.keys() == weights(source, kept, LAYERS).keys() - {"embeddings.word_embeddings.weight"}
+    assert after.keys() == before.keys() == tensors.keys() - {embedding}
     make(source, tmp_path, LAYERS, 6, after)
     pieces = load(str(tmp_path)).split(["ab c"])
     made = load(str(tmp_path)).embed(pieces).pieces[1:-1]
     assert np.isfinite(made).all()
 
 
+def test_the_english_encoder_is_trained_by_references_only():
+    pytest.importorskip("torch")
+    from bench import train_encoder as training
+
+    texts = training.Texts()
+    groups = [
+        training.Group(
+            "mlqe-pe",
+            "ro-en",
+            texts.number(f"source {number}"),
+            [texts.number(f"reference {number}")] if number % 4 else [],
+            [texts.number(f"candidate {number}")],
+            np.array([number], np.float32),
+            [],
+        )
+        for number in range(32)
+    ]
+    texts.ids = [np.array([7] * (1 + number % 3)) for number in texts.numbers.values()]
+    generator = np.random.default_rng(0)
+    drawn = training.plan(groups, training.EN, texts, 32, generator)
+    assert [len(several) for several in drawn] == [training.APART] * 3
+    assert all(group.references for several in drawn for group in several)
+    assert len(training.plan(groups, training.ANY, texts, 32, generator)) == 4
+    by_reference, by_source = (training.item(drawn[0], recipe, generator) for recipe in (training.EN, training.ANY))
+    assert by_reference.references.tolist() == [group.references[0] for group in drawn[0]]
+    assert set(by_source.references.tolist()) == {-1}
+    np.testing.assert_array_equal(by_reference.weight, by_source.weight / 2)
+    ids, mask, part, word = training.padded([[0], [1]], training.EN, texts)
+    own = [len(texts.ids[at]) for at in (0, 1)]
+    assert ids[0][mask[0]].tolist() == [101, *[7] * own[0], 102, *[7] * own[1], 102]
+    assert part[0][word[0]].tolist() == [0] * own[0] + [1] * own[1]
+
+
+def test_an_encoder_of_a_folder_is_written_with_what_was_learnt(tmp_path):
+    pytest.importorskip("torch")
+    from safetensors.numpy import save_file
+
+    from bench import train_encoder as training
+
+    source = Source(_member(np.random.default_rng(1))[0])
+    make(source, tmp_path, LAYERS, 6)
+    made = (tmp_path / "model.onnx").read_bytes()
+    with pytest.raises(SystemExit, match=r"expected an encoder in Hugging Face's format, found model\.onnx"):
+        training.Folder(str(tmp_path))
+    (tmp_path / "model.onnx").unlink()
+    save_file(weights(source, kept_pieces(source.pieces, 6), LAYERS), tmp_path / "model.safetensors")
+    base = training.Folder(str(tmp_path))
+    base.write(tmp_path / "out", training.Network(base.tensors, base.heads, replace(training.EN, matched=1)))
+    assert (tmp_path / "out" / "model.onnx").read_bytes() == made
+    config = json.loads((tmp_path / "out" / "config.json").read_text(encoding="utf-8"))
+    assert config["learnt_weights"] == {"precision": 0.0, "recall": 0.0, "f": 20.0, "cosine": 5.0}
+    assert Semantic(str(tmp_path / "out")).transform(dataset_of([(["ab"], ["ab", "c"])]))[0] == pytest.approx(1)
+    assert load(str(tmp_path / "out")).files.layer == 1
+
+
 @pytest.mark.parametrize(("text", "lp"), [("one two 34 five six", "de-en"), ("一二三四五67", "en-zh")])
 def test_a_spoilt_text_differs(text, lp):
     pytest.importorskip("torch")
-    from bench.train_encoder_any import spoil
+    from bench.train_encoder import spoil
 
     made = {spoil(text, lp, text[::-1], random.Random(seed)) for seed in range(60)}
     assert text not in made

