@@ -11,8 +11,8 @@ from itertools import product
 
 import numpy as np
 
-from bench.any_language import CORPORA, NONE_KNOWN, sample
 from bench.common import run_main, say, table
+from bench.included import CORPORA, NONE_KNOWN, sample
 from ranker.arrays import FloatArray
 from ranker.corpora.judgements import human_scores, resolve_kind
 from ranker.evaluation.correlation.segment import source_spearman

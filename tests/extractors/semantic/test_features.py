@@ -59,7 +59,7 @@ def test_columns_of_good_bad_and_odd_candidates(made):
     assert (matrix[0] > matrix[2]).all()
     assert (matrix[2] > matrix[3]).all()
     assert matrix[6, 0] < 0.9
-    assert matrix[7, 2] > matrix[3, 2]
+    assert matrix[7, 3] > matrix[3, 3]
 
 
 def test_of_several_references_each_column_takes_the_best(made):
