@@ -22,6 +22,7 @@ from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 
 from bench.common import ROOT, drawn_sources, locate, run_main, say, table
+from bench.included import MODELS as INCLUDED
 from ranker.arrays import FloatArray
 from ranker.corpora import catalogue
 from ranker.corpora.languages import LanguagePair
@@ -36,7 +37,7 @@ RECENT = ("wmt19-darr", "ted21-mqm", "wmt21-mqm")
 METRICS = ("bleu", "chrf", "ter")
 MODELS = ("full", "full-lexical", "full-any")
 LEFT_OUT = {"wmt19-darr": "wmt19-darr", "ted21-mqm": "mqm21", "wmt21-mqm": "mqm21"}
-"""`full-any` has learnt from these; rankers that have not are made by `bench/any_language.py --left-out`."""
+"""Rankers that have not learnt from these corpora are made by `bench/included.py MODEL --left-out FOLDER/MODEL`."""
 Group = tuple[str, FloatArray, FloatArray, str]
 """The systems of a language pair: the corpus, their scores and people's, higher is better, and the target language."""
 Curve = Callable[[FloatArray], FloatArray]
@@ -49,7 +50,7 @@ def groups_of(name: str, most: int, left_out: Path) -> list[Group]:
     groups, is_model = [], name in MODELS
     for corpus in RECENT if is_model else ("wmt12", "wmt13", "wmt14", "wmt15", *RECENT):
         say(f"{name}: {corpus}")
-        model = left_out / f"{LEFT_OUT[corpus]}.model" if name == "full-any" else name
+        model = left_out / name / f"{LEFT_OUT[corpus]}.model" if name in INCLUDED else name
         scorer = systems_scorer(make_scorer(None, model) if is_model else make_scorer(name, None))
         dataset = catalogue.load(locate(corpus))
         people = {
@@ -172,7 +173,7 @@ def main() -> None:
     parser.add_argument("--resamples", type=int, default=1000)
     parser.add_argument("--simulations", type=int, default=100)
     parser.add_argument("--output", type=Path, default=ROOT / "data" / "agreement.json")
-    parser.add_argument("--left-out", type=Path, default=Path("left-out"), help="folder of rankers for full-any")
+    parser.add_argument("--left-out", type=Path, default=Path("left-out"), help="folder with a folder for every model")
     options = parser.parse_args()
     curves, rows = json.loads(options.output.read_text(encoding="utf-8")), []
     for name in options.names:

@@ -1,7 +1,7 @@
 """How well confidence is calibrated on corpora left out: `python bench/confidence.py [MODEL ...]`, a table in Markdown.
 
-Sources into English that the model and its encoder did not learn from; for full-any, which has learnt from all corpora,
-those of `bench/any_language.py`, by rankers that left the corpus out. Corpora are in $RANKER_SHARED/data.
+The sources of `bench/included.py`, by the rankers that it makes without each corpus. Corpora are in
+$RANKER_SHARED/data.
 """
 
 from __future__ import annotations
@@ -11,40 +11,22 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import any_language
-from bench.common import locate, run_main, table
-from ranker.arrays import FloatArray
-from ranker.corpora import catalogue
-from ranker.corpora.selection import select_language_pairs
+from bench.common import run_main, table
+from bench.included import MODELS, corpora_for
 from ranker.ranking.confidence import fit_confidence, probability
 from ranker.ranking.ranker import Ranker
-
-CORPORA = {"wmt13-rr": 950, "wmt19-darr": 1200, "ted21-mqm": 529, "wmt21-mqm": 650}
-"""Number of sources in the sample of each, those learnt from included."""
-
-
-def margins(model: str, corpus: str) -> FloatArray:
-    """Return margin, outcome and weight of judged pairs of a sample, shape (3, pairs)."""
-    dataset = select_language_pairs(catalogue.load(locate(corpus)), ["*-en"])
-    chosen = np.random.RandomState(0).permutation(len(dataset.sources)) < CORPORA[corpus]
-    return Ranker.load(model).judged_margins(dataset.select_sources(chosen))[0]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("models", nargs="*", default=["full", "consensus"])
-    parser.add_argument("--left-out", type=Path, default=Path("left-out"), help="folder of rankers for full-any")
+    parser.add_argument("models", nargs="*", default=["full", "consensus", "full-any"])
+    parser.add_argument("--left-out", type=Path, default=Path("left-out"), help="folder with a folder for every model")
     options = parser.parse_args()
     for model in options.models:
-        if model == "full-any":
-            parts = {
-                corpus: Ranker.load(options.left_out / f"{corpus}.model").judged_margins(
-                    any_language.whole(corpus, 200)
-                )[0]
-                for corpus in any_language.CORPORA
-            }
-        else:
-            parts = {corpus: margins(model, corpus) for corpus in CORPORA}
+        parts = {
+            corpus: Ranker.load(options.left_out / model / f"{corpus}.model").judged_margins(people.dataset.context)[0]
+            for corpus, people in corpora_for(MODELS[model], 200).items()
+        }
         rows = []
         for corpus, (margin, outcome, _) in parts.items():
             others = np.concatenate([part for name, part in parts.items() if name != corpus], axis=1)

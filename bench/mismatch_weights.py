@@ -1,34 +1,27 @@
-"""The weight of `mismatch` in an included ranker: `python bench/mismatch_weights.py`, a table of what it costs.
+"""The weight of `mismatch` in `full`: `python bench/mismatch_weights.py --left-out DIR`, a table of what it costs.
 
 Differences that reverse a meaning are so rare in judged outputs that a ranker learns next to nothing from them. So each
 costs the same number of points. A higher penalty leaves fewer minimal pairs (`bench/minimal_pairs.py`) in the wrong
 order, but should not outweigh everything else. Shown is the difference that it makes to Kendall's tau of judged pairs,
-with a 95% bootstrap interval over sources.
-
-``--add MODEL FILE`` writes a model trained without the extractor with it, at the penalty `PENALTY`.
+with a 95% bootstrap interval over sources, by the rankers without a corpus that `bench/included.py full` makes.
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
+from pathlib import Path
 
 import numpy as np
 
-from bench.board import everything
-from bench.common import run_main, say, table
+from bench.common import run_main, table
+from bench.included import MODELS, corpora_for
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import Judged, human_scores, preference_pairs
-from ranker.corpora.source_keys import among
+from ranker.corpora.judgements import human_scores, preference_pairs
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.ranker import Ranker
-from ranker.ranking.weight_sets import WeightSets
 
-CORPORA = ("wmt12", "wmt14", "wmt19-darr", "ted21-mqm", "wmt21-mqm")
 PENALTIES = (0.5, 1.0, 1.5, 2.0, 3.0)
-PENALTY = 2.0
-"""Points of score per difference."""
 
 
 def judged_pairs(dataset: Dataset) -> tuple[FloatArray, FloatArray]:
@@ -36,18 +29,13 @@ def judged_pairs(dataset: Dataset) -> tuple[FloatArray, FloatArray]:
     if len(dataset.preferences):
         pairs = preference_pairs(dataset, aggregated=True)
         return np.stack([pairs.better, pairs.worse]), pairs.weight
-    human, source = human_scores(dataset, "mqm"), dataset.candidate_source
+    human, source = human_scores(dataset), dataset.candidate_source
     better, worse = np.nonzero((human[:, np.newaxis] > human) & (source[:, np.newaxis] == source))
     return np.stack([better, worse]), np.ones(len(better))
 
 
-def lines_of(ranker: Ranker, name: str, most: int) -> list[str]:
+def row_of(name: str, dataset: Dataset, ranker: Ranker) -> list[str]:
     """Return the row of one corpus."""
-    whole = everything(name)
-    whole = whole.select_sources(~among(whole, ranker.feature_set.pretraining_sources))
-    order = np.random.RandomState(1).permutation(len(whole.sources))
-    whole = whole.select_sources(np.isin(np.arange(len(order)), order[:most]))
-    dataset = Judged.of(whole).dataset
     parts = ranker.contributions(dataset)
     mine = np.array([column.startswith("mismatch") for column in ranker.feature_set.columns])
     differences = FeatureSet.parse("mismatch").transform(dataset).sum(axis=1)
@@ -65,38 +53,17 @@ def lines_of(ranker: Ranker, name: str, most: int) -> list[str]:
     return [name, f"{len(dataset.sources):,}", f"{np.mean(differences > 0):.2%}", *cells]
 
 
-def add(path: str) -> Ranker:
-    """Return a ranker with the extractor added to its features, at the end."""
-    old = Ranker.load(path)
-    features = FeatureSet.parse(f"{old.feature_set},mismatch").with_states(old.feature_set.states())
-    more = len(features.columns) - len(old.feature_set.columns)
-    # counts of differences are not standardised
-    mean, scale = np.append(old.mean, np.zeros(more)), np.append(old.scale, np.ones(more))
-    sets = WeightSets.of(features, by_language=old.weight_sets.by_language)
-    assert (sets.used[:, :-1] == old.weight_sets.used).all()
-    penalties = np.where(sets.used[:, -1:], -PENALTY, 0.0).repeat(more, axis=1)
-    sets = dataclasses.replace(sets, weights=np.concatenate([old.weight_sets.weights, penalties], axis=1))
-    assert old.model
-    old.model = old.model.changed(feature_set=features, mean=mean, scale=scale, weight_sets=sets)
-    return old
-
-
 def main() -> None:
-    """Print the table, or write the model."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default="full")
-    parser.add_argument("--sources", type=int, default=1200, help="most sources of a corpus")
-    parser.add_argument("--add", metavar="MODEL", nargs=2, help="a model without the extractor, and the file to write")
+    parser.add_argument("--left-out", type=Path, default=Path("left-out/full"), help="folder of rankers")
+    parser.add_argument("--most", type=int, default=300, help="sources of a language pair")
     options = parser.parse_args()
-    if options.add:
-        return add(options.add[0]).save(options.add[1])
-    ranker = Ranker.load(options.model)
-    rows = []
-    for name in CORPORA:
-        say(name)
-        rows.append(lines_of(ranker, name, options.sources))
+    rows = [
+        row_of(name, people.dataset, Ranker.load(options.left_out / f"{name}.model"))
+        for name, people in corpora_for(MODELS["full"], options.most).items()
+    ]
     print("\n".join(table(["corpus", "sources", "with a difference", *map(str, PENALTIES)], rows)))
-    return None
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 Rankers of several feature sets are cross-validated over the judged sources of a language pair, with all candidates of
 a source or with two of them, drawn at random among those that people order. Figures are Spearman's rho per source.
-The included encoder of many languages learnt from these corpora, so DIR has one that did not: what
-`python bench/encoder_any.py` makes of the base model.
+The included encoders learnt from these corpora, so DIR has one that did not, what `python bench/encoder_any.py` makes
+of the base model of many languages; for English it is all-MiniLM-L6-v2.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import Judged
 from ranker.corpora.selection import select_language_pairs, without_references
 from ranker.evaluation.metrics.cross_validation import CrossValidation, cross_validate
+from ranker.learning.encoder.files import SMALL
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.ranker import Ranker
 from ranker.ranking.settings import STANDARD_UNREFERENCED, STANDARD_UNREFERENCED_ANY
@@ -35,7 +36,8 @@ PLAIN = "consensus[trust=source].diverse,length[against=candidates]"
 def feature_sets(lp: str, encoder: str) -> tuple[str, str]:
     """Return the features that need no encoder of many languages, and those of `reference-free-any` by `encoder`."""
     features = str(FeatureSet.parse(STANDARD_UNREFERENCED_ANY)).replace("encoder=encoder-any", f"encoder={encoder}")
-    return STANDARD_UNREFERENCED if lp.endswith("-en") else PLAIN, features
+    english = str(FeatureSet.parse(STANDARD_UNREFERENCED)).replace("semantic", f"semantic[encoder={SMALL},layer=5]")
+    return english if lp.endswith("-en") else PLAIN, features
 
 
 def two_of(dataset: Dataset) -> Dataset:

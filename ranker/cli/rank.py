@@ -41,7 +41,7 @@ def command(
 
     Candidates that are no translation (empty, a copy of the source, in another language, a refusal, repeated words; see
     ranker check) are ranked behind all others and have no vote in consensus. Without references, a source needs three
-    candidates: a language model alone does not rank translations.
+    candidates, which are compared with each other.
 
     Shards (ranker data shard) are ranked one at a time, and the ranks are written to --out.
 

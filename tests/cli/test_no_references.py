@@ -66,7 +66,7 @@ def test_a_ranker_of_both_says_what_it_leaves_out_and_explains_the_same(call):
         row["contributions"]["chrf"] for source in json.loads(out)["sources"] for row in source["candidates"]
     )
     out, _ = call("explain all.json --no-references --pair s0 s3")
-    assert "s0 has 6 words; s3 has 3 words" in out
+    assert "agreement" in out
     assert "closest reference" not in out
     out, _ = call("explain --model both.model -f json")
     columns = {"column", "weight", "mean", "scale", "weight without chrf", "weight without consensus"}

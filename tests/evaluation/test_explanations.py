@@ -138,7 +138,7 @@ def test_differences_are_told_as_such() -> None:
     reference = "The company closed three plants in Poland."
     dataset = few("Three plants in Poland were closed.", reference.replace("closed", "opened"), reference)
     (item,) = (item for item in explained(ranker, dataset).strongest if item.family == "mismatch")
-    assert (item.evidence.text, item.difference) == ("only s1 has 'opposite: opened for closed'", pytest.approx(2.0))
+    assert (item.evidence.text, item.difference) == ("only s1 has 'opposite: opened for closed'", pytest.approx(1.5))
 
 
 def test_words_out_of_order(ranker: Ranker) -> None:
