@@ -21,7 +21,7 @@ def command(
     ] = False,
     form: OutputForm = "table",
 ) -> None:
-    """Check outputs for errors such as lost numbers or preambles.
+    """Check outputs for errors such as lost numbers or added preambles.
 
     No metric is needed. Each output is compared with its source: empty, copy (the source untranslated), language
     (another than the target language), preamble ("Here is the translation:"), repetition, truncation, and numbers,

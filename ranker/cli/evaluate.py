@@ -20,7 +20,7 @@ from ranker.cli.options import (
     OutputForm,
     ReferencesAsCandidatesOption,
     SeedOption,
-    check_exclude_self,
+    check_references_as_candidates,
     level_of,
     listed_paths,
     unused_notes,
@@ -100,7 +100,9 @@ def command(
 
     Example: ranker evaluate --data sample --metric bleu,chrf --resamples 200
     """
-    check_exclude_self(references_as_candidates, exclude_self)
+    check_references_as_candidates(
+        references_as_candidates, exclude_self=exclude_self, no_references=inputs.no_references
+    )
     metrics, models = list(dict.fromkeys(listed(metric))), listed_paths(model)
     unsuited = {"--references-as-candidates": references_as_candidates, "--exclude-self": exclude_self}
     comparing = {

@@ -28,11 +28,11 @@ _MOVED = (
     ),
     (
         r"ranker systems: No such option: --(plan|difference)\b",
-        "planning a test set is now ranker plan. See: ranker plan --help",
+        "no option --\\1: to plan a test set, use ranker plan. See: ranker plan --help",
     ),
     (
         r"ranker systems: No such option: --(fail-if-worse|max-drop)\b",
-        "the gate is now ranker gate. See: ranker gate --help",
+        "no option --\\1: to stop at a worse system, use ranker gate. See: ranker gate --help",
     ),
     (
         r"ranker (align )?train: No such option: (-M|--model)\b",

@@ -156,9 +156,11 @@ ModelOption = Annotated[
 ]
 
 
-def check_exclude_self(references_as_candidates: bool, exclude_self: bool) -> None:
-    """Refuse ``--exclude-self`` unless references are candidates too."""
-    if exclude_self and not references_as_candidates:
+def check_references_as_candidates(chosen: bool, *, exclude_self: bool, no_references: bool) -> None:
+    """Refuse options that contradict ``--references-as-candidates``, or that need it where it was not `chosen`."""
+    if chosen and no_references:
+        raise OptionError("give either --references-as-candidates or --no-references, not both")
+    if exclude_self and not chosen:
         raise OptionError("--exclude-self: applies to references as candidates; give --references-as-candidates too")
 
 

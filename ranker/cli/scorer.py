@@ -101,8 +101,9 @@ def files_for(extractors: Iterable[Extractor], given: list[str]) -> dict[str, st
         if name in files:
             raise OptionError(f"--given: scores {name!r} are given twice; give one file for each name")
         if name not in needed:
-            wanted = f"needed: {', '.join(needed)}" if needed else "no metric or model needs given scores"
-            raise OptionError(f"--given {entry}: no scores {name!r} are needed{nearest(name, needed)}; {wanted}")
+            hint = f"{nearest(name, needed)}; used are {', '.join(needed)}"
+            hint = hint if needed else f"; to use them as a metric, add -m 'given[name={name}]'"
+            raise OptionError(f"--given {entry}: no metric or model uses scores {name!r}{hint}")
         files[name] = file
     return files
 

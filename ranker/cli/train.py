@@ -19,7 +19,7 @@ from ranker.cli.options import (
     OmitFields,
     ReferencesAsCandidatesOption,
     SeedOption,
-    check_exclude_self,
+    check_references_as_candidates,
     listed_paths,
     typed,
     unused_notes,
@@ -111,7 +111,9 @@ def command(
 
     Example: ranker train --data sample -o sample.model
     """
-    check_exclude_self(references_as_candidates, exclude_self)
+    check_references_as_candidates(
+        references_as_candidates, exclude_self=exclude_self, no_references=inputs.no_references
+    )
     if folds == 1:
         raise OptionError("--folds 1: expected 2 or more, or 0 for no cross-validation")
     from ranker.corpora.judgements import Judged

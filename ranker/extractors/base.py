@@ -443,7 +443,9 @@ def check_new_texts(extractors: Iterable[Extractor], what: str) -> None:
     """Raise an error if an extractor can score only candidates of a data set; it names the new texts, `what`."""
     for extractor in extractors:
         if any(part.needs.known_texts for part in extractor.members):
-            raise OptionError(f"{extractor} scores only candidates of a data set, not {what}: use another metric")
+            raise OptionError(
+                f"{extractor} has scores of the candidates of a data set only, not of {what}: use another metric"
+            )
 
 
 def checked(extractor: Extractor, what: str, values: Any, shape: tuple[int, ...]) -> FloatArray:

@@ -24,7 +24,7 @@ LARGEST = 1e100
 
 @dataclass(frozen=True, eq=False)
 class AvailableInputs:
-    """Inputs for extractors: references, candidates and language of each source, and the total number of references."""
+    """Per source: any reference, number of candidates, English or not; and the total number of references."""
 
     has_reference: BoolArray
     candidates: Int64Array
@@ -89,7 +89,7 @@ def usable_sets(extractors: Sequence[Extractor], *, by_language: bool = False) -
 
 @dataclass(frozen=True, eq=False)
 class WeightSets:
-    """Sets of weights: one for all extractors, and one for each smaller set of extractors that a source may allow."""
+    """Weights for all extractors, and for each set left where a source lacks what some need, such as references."""
 
     extractors: tuple[Extractor, ...]
     used: BoolArray

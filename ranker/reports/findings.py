@@ -131,7 +131,7 @@ class DatasetFindings:
 
     @property
     def rho(self) -> FloatArray:
-        """Spearman's correlation of every source, NaN where undefined, shape (sources,)."""
+        """Spearman's correlation of scores and judgements within each source, NaN where undefined, shape (sources,)."""
         return self.agreement.rho if self.agreement else np.full(len(self.dataset.sources), np.nan)
 
     @property

@@ -39,7 +39,7 @@ def _refuse_constant(name: str) -> NoReturn:
 def _finite(digits: str) -> float:
     value = float(digits)
     if math.isinf(value):
-        raise RefusedError(f"number {printable(digits)[:30]} is too large, expected a 64-bit float")
+        raise RefusedError(f"number {printable(digits)[:30]} is too large, expected at most 1.8e308")
     return value
 
 
@@ -84,7 +84,9 @@ def parse_json(text: str, file: str, *, most: int = MOST_CHARACTERS) -> Any:
     except json.JSONDecodeError as error:
         what = f"not JSON: {reason_of(error)}"
         raise DataError(what, file=file, line=error.lineno, column=error.colno) from None
-    except (RefusedError, ValueError, RecursionError) as error:
+    except RefusedError as error:
+        raise DataError(reason_of(error), file=file) from None
+    except (ValueError, RecursionError) as error:
         raise DataError(f"not JSON as expected: {reason_of(error)}", file=file) from None
     if text[end:].strip(" \t\r\n"):
         line = text.count("\n", 0, end) + 1

@@ -37,7 +37,7 @@ def tokenizer_note(dataset: Dataset, tokenizer: Tokenizer, asian: Tokenizer | No
             better = (language in _BETTER and asian) or _BETTER.get(language, _BETTER_FOR_OTHERS)
             return (
                 f"the references{of_pair} are {language_name(language)}, written without spaces, so tokenizer={used} "
-                f"treats each clause as one word; better use tokenizer={better}"
+                f"treats each clause as one word; use tokenizer={better} instead"
             )
         if tokenizer == "auto" and not is_language(pair.target or ""):
             return (

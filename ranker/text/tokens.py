@@ -196,7 +196,7 @@ class DistinctSentences:
 
 @view
 def distinct_sentences(dataset: Dataset) -> DistinctSentences:
-    """Return the distinct sentences of `dataset`."""
+    """Return the distinct sentences among the candidates and references of `dataset`."""
     candidates, references = dataset.candidates["text"], dataset.references["text"]
     codes, distinct = pd.factorize(pd.concat([candidates, references], ignore_index=True))
     codes = codes.astype(np.int64)

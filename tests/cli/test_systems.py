@@ -350,11 +350,11 @@ def test_a_table_of_chinese_or_japanese_says_of_each_metric_what_is_better(
     name = {"zh": "Chinese", "ja": "Japanese"}[language]
     notes = [line.removeprefix("ranker: note: ") for line in err.splitlines() if name in line]
     joined = f"the references are {name}, written without spaces, so tokenizer=none treats each clause as one word"
-    assert notes[-1] == f"ter: {joined}; better use tokenizer=tercom-asian"
+    assert notes[-1] == f"ter: {joined}; use tokenizer=tercom-asian instead"
     assert [note.partition(",")[0] for note in notes[:-1]] == ["bleu: tokenizer=zh"] * (language == "zh")
     assert "people agree" not in printed
     fine = command(*words, "-m", "ter[tokenizer=tercom-asian]", "--lp", f"en-{language}")
-    assert "better use" not in fine[1]
+    assert "instead" not in fine[1]
     assert "people agree" not in fine[0]
 
 

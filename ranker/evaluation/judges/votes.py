@@ -95,7 +95,7 @@ class Votes:
         return np.stack([np.bincount(source, weights=column, minlength=self.sources) for column in columns.T], axis=1)
 
     def repeated(self) -> FloatArray:
-        """Return each source's number of repeated votes equal to the first vote, and its number of all repeated votes.
+        """Return, for each source, how many repeated votes agree with the first one, and how many there are in all.
 
         The array is empty if no vote is repeated.
         """

@@ -147,7 +147,7 @@ def _check(data: Sequence[tuple[Dataset, Sequence[CandidateScores]]]) -> None:
 def _judged_language_pairs(
     dataset: Dataset, scored: Sequence[CandidateScores], kind: str, human: FloatArray | None
 ) -> list[LanguagePairData]:
-    """Split a data set by language pair, with human scores of `kind` unless `human` scores are given."""
+    """Split a data set by language pair, with the scores in `human`, or those of `kind` if `human` is None."""
     target = human_scores(dataset, kind) if human is None else human
     selections = {"official": preference_pairs(dataset, primary=False), "primary": preference_pairs(dataset)}
     language_pairs = by_language_pair(dataset, target, selections)

@@ -188,7 +188,7 @@ Measured = tuple[FloatArray, dict[str, Basis]]
 
 
 class StatisticSet(ABC):
-    """Statistics computed from the same additive columns."""
+    """Statistics computed from sums of the same columns, which have a row for each resampled unit."""
 
     units: int
     stream: str = ""

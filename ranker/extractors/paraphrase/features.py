@@ -309,7 +309,7 @@ def _words(dataset: Dataset, tokenizer: Tokenizer, stemmer: str) -> WordFacts:
 
 @view
 def _lookup(dataset: Dataset, tokenizer: Tokenizer, learnt: LearntSubstitutions) -> tuple[Lookup, FloatArray]:
-    """Return the table indexed by words of `dataset`, and the words' weights."""
+    """Return the substitution table indexed by words of `dataset`, and weights that favour rare words."""
     return learnt.lookup(token_batch(dataset, tokenizer, lowercase=True).segments.vocabulary)
 
 

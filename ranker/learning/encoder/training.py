@@ -479,7 +479,7 @@ def _write_state(path: Path, digest: str, now: dict[str, Any], best: dict[str, A
 
 
 def _read_state(path: Path, digest: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Return the saved state of an interrupted training whose settings and data have this digest, or None."""
+    """Return the tensors and facts saved by an interrupted training run with this digest, or None."""
     from safetensors import SafetensorError, safe_open
 
     if not path.is_file():

@@ -184,10 +184,7 @@ def _components(pairs: Int64Array, n_rows: int) -> Int64Array:
 
 
 def _centred(X: FloatArray, rows: Int64Array) -> FloatArray:
-    """Return the rows with indices `rows` minus a rounded mean, which reduces rounding errors.
-
-    The mean is rounded so that differences between rows stay exact.
-    """
+    """Return the rows `rows` of `X` minus their mean, which is rounded so that differences of rows stay exact."""
     chosen = np.take(X, rows, axis=0)
     if len(chosen):
         lowest = chosen.min(axis=0)

@@ -224,10 +224,10 @@ def test_a_model_never_names_a_file_to_read(text: str, data: Dataset) -> None:
 
 def test_texts_that_nobody_scored_are_refused(data: Dataset) -> None:
     scorer = make_scorer("combine[bleu + given[file=comet.tsv]]", None)
-    with pytest.raises(OptionError, match=r"given\[name=comet\] scores only candidates of a data set, not hypotheses"):
+    with pytest.raises(OptionError, match=r"given\[name=comet\] has scores of .* only, not of hypotheses"):
         check_new_texts(scorer.feature_set.members, "hypotheses")
     check_new_texts(make_scorer("bleu", None).feature_set.members, "hypotheses")
-    with pytest.raises(OptionError, match="not references: use another"):
+    with pytest.raises(OptionError, match="not of references: use another"):
         FeatureSet.parse("bleu,given[file=comet.tsv]").transform_references(data)
 
 

@@ -63,7 +63,7 @@ class Listener(socket.socket):
 
 
 def _raised_limit() -> int:
-    """Raise this process's limit on open files if possible; return the number of connections that may wait."""
+    """Raise the limit on open files if possible; return how many connections may wait without a request."""
     try:
         import resource
     except ImportError:
