@@ -22,13 +22,14 @@ class Mismatch(FittedExtractor):
     r"""Differences in meaning between a candidate and its nearest reference, in 7 columns; English only.
 
     - ``mismatch.negation``: negations (*not*, *never*, *nobody*, *n't*) in one text if the other has none. They are
-      excused by a word such as *fail* in the other text, or by an opposite.
+      excused by a word such as *fail*, *poorly* or *insufficient* in the other text, or by an opposite.
     - ``mismatch.opposite``: words replaced by their opposites, from a list or as in *possible* and *impossible*.
     - ``mismatch.number``: numbers, in digits or words, replaced by other numbers.
     - ``mismatch.name``: capitalised words replaced by others, unless both may be spellings of one name.
     - ``mismatch.role``: 1 if two words changed sides of a third in otherwise equal words, as in *man bites dog*;
       passives are read as actives, and words in prepositional phrases are left out.
-    - ``mismatch.tense``: 1 if only one of the two texts is about the future.
+    - ``mismatch.tense``: 1 if only one of the two texts is about the future; *is to* may stand for *will*, and the
+      present for *will* after a word such as *if* or *hope*.
     - ``mismatch.repetition``: stretches of up to six words that occur twice in a row.
 
     Such a difference is informative only if little else differs: in loose translations, other wording looks like it.

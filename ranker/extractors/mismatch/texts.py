@@ -58,6 +58,8 @@ class WordFacts:
     opposites: frozenset[str]
     """Stems of its opposites."""
     number: float | None
+    fraction: tuple[float, ...]
+    """Both numbers of a fraction such as *one-third*."""
     tense: str
     """``future``, ``past``, ``present`` or ``modal`` for an auxiliary, ``past`` for a verb's past form, or empty."""
 
@@ -76,6 +78,10 @@ class TextFacts:
     """Numbers that may be other words, as in *one of us* and *a second*."""
     names: dict[str, str]
     tenses: Counter[str]
+    hoped: int
+    """How often *will* may be said by the present."""
+    planned: int
+    """How often the future may be said without *will*."""
     repeated: tuple[str, ...]
     order: tuple[str, ...]
     """Content stems in their order, a passive's agent before its verb."""
@@ -129,9 +135,16 @@ def _number(lower: str) -> float | None:
         return float(whole) if whole.count(".") < 2 else None
     first, _, rest = lower.partition("-")
     known = _number_words()
-    if rest and first in known and rest in known:
+    if known.get(first, 0) >= 20 and known.get(rest, 10) < 10:
         return float(known[first] + known[rest])
     return float(known[lower]) if lower in known else None
+
+
+def _fraction(lower: str) -> tuple[float, ...]:
+    known, (first, _, rest) = _number_words(), lower.partition("-")
+    return (
+        (float(known[first]), float(known[rest])) if first in known and rest in known and _number(lower) is None else ()
+    )
 
 
 @functools.lru_cache(maxsize=1 << 15)
@@ -157,6 +170,7 @@ def word_facts(word: str) -> WordFacts:
         negates=lower in known["negations"] or lower.endswith("n't"),
         opposites=_opposites().get(stem, frozenset()) | _opposites().get(stemmer_of("english")(bare), frozenset()),
         number=_number(bare),
+        fraction=_fraction(bare),
         tense=tense,
     )
 
@@ -188,9 +202,29 @@ def text_facts(words: tuple[str, ...]) -> TextFacts:
         frozenset(fact.number for fact in facts if fact.number is not None and fact.lower in known["vague"]),
         names,
         Counter(fact.tense for fact in facts if fact.tense),
+        _hoped(facts),
+        _planned(lowers),
         _repeated([fact.lower for fact in spelled]),
         _order(facts),
         _governed(facts),
+    )
+
+
+def _hoped(facts: Sequence[WordFacts]) -> int:
+    """Return how often *will* follows a word such as *if* or *hope*, where the present would say the same."""
+    known, found, hoped = lists(), 0, False
+    for fact in facts:
+        hoped = (hoped or fact.lower in known["before_present"]) and fact.lower not in (",", ".", ";")
+        found += hoped and fact.tense == "future"
+    return found
+
+
+def _planned(lowers: Sequence[str]) -> int:
+    """Return how often the future is said without *will*, as in *is to open* and *are going to open*."""
+    return sum(
+        lower in lists()["be"] & lists()["present"]
+        and " ".join(lowers[place + 1 : place + 3]).startswith(("to ", "going to", "about to"))
+        for place, lower in enumerate(lowers)
     )
 
 
@@ -224,6 +258,8 @@ def _numbers(facts: Iterable[WordFacts]) -> list[float]:
                 found[-1] += fact.number
             else:
                 found.append(fact.number)
+        elif fact.fraction:
+            found += fact.fraction
         joined = scale is not None or fact.number is not None or (joined and fact.lower in ("and", "-"))
     return found
 
@@ -352,8 +388,8 @@ def _polarity(
                 break
     more = candidate.negations - reference.negations
     soft = lists()["near_negations"]
-    excused = any(fact.stem in soft or fact.lower in soft for fact in (missing if more > 0 else extra)) or bool(
-        opposites
+    excused = bool(opposites) or any(
+        fact.stem in soft or fact.lower in soft or _negative(fact.lower) for fact in (missing if more > 0 else extra)
     )
     # a second negation often only repeats the first: not ... nor, no one ... not
     if more and not excused and not (candidate.negations and reference.negations):
@@ -370,6 +406,13 @@ def _affixed(longer: str, shorter: str) -> bool:
         return False
     prefixed = longer.endswith(shorter) and longer.removesuffix(shorter) in lists()["prefixes"]
     return prefixed or (longer.endswith("less") and shorter.endswith("ful") and longer[:-4] == shorter[:-3])
+
+
+def _negative(word: str) -> bool:
+    """True if a word seems to have a negating prefix or suffix, as *insufficient* and *useless* have."""
+    prefixed = any(word.startswith(each) and len(word) - len(each) >= _SHORTEST for each in lists()["prefixes"])
+    suffixed = word.endswith("less") and word not in lists()["not_suffixed"] and len(word) - len("less") >= _SHORTEST
+    return suffixed or (prefixed and not word.startswith(tuple(lists()["not_prefixed"])))
 
 
 def _number_changes(
@@ -463,6 +506,10 @@ def _tense_changes(found: dict[str, list[str]], candidate: TextFacts, reference:
     future = own["future"] - wanted["future"]
     past, present = own["past"] - wanted["past"], own["present"] - wanted["present"]
     modal = own["modal"] - wanted["modal"]
+    more, less = (candidate, reference) if future > 0 else (reference, candidate)
+    hoped = 0 if past * future < 0 else max(0, more.hoped - less.hoped)
+    if abs(future) <= hoped + max(0, less.planned - more.planned):
+        return
     if future > 0 and modal >= 0 and (past < 0 or present < 0):
         found["tense"] = ["future"]
     elif future < 0 and modal <= 0 and (past > 0 or present > 0):
