@@ -8,8 +8,8 @@ features look better here than on new data: `--encoder DIR/{corpus}` takes, for 
 (`bench/train_encoder.py --leave-out`), and without it the one before training is taken: all-MiniLM-L6-v2 or, for
 `full-any`, what --encoder names (`bench/encoder_any.py`). With --output, a ranker is learnt from all corpora, and its
 confidence from rankers that leave each corpus out, by the encoder that is named; means and scales of features are those
-by the included one. The rankers that leave a corpus out are kept in the folder --left-out for
-`bench/agreement_curve.py`.
+by the included one. The rankers that leave a corpus out are kept in the folder --left-out,
+`left-out/MODEL` for `bench/confidence.py` and `bench/agreement_curve.py`.
 """
 
 from __future__ import annotations

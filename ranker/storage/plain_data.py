@@ -39,7 +39,7 @@ def _refuse_constant(name: str) -> NoReturn:
 def _finite(digits: str) -> float:
     value = float(digits)
     if math.isinf(value):
-        raise RefusedError(f"number {printable(digits)[:30]} is too large, expected at most 1.8e308")
+        raise RefusedError(f"number {printable(digits)[:30]} is out of range, expected -1.8e308 to 1.8e308")
     return value
 
 

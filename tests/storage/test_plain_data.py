@@ -35,7 +35,7 @@ SOUND = {"count": 1, "share": 0.5, "kind": "a", "C": "auto", "rows": [[1.0], []]
         ("[1] [2]", "x:1: not a single JSON value: more text follows"),
         ("[NaN]", "found NaN"),
         ("[-Infinity]", "found -Infinity"),
-        ("[1e999]", "number 1e999 is too large"),
+        ("[1e999]", "number 1e999 is out of range"),
         ('{"a": 1, "a": 2}', "key 'a' is duplicated"),
         ("[" * 100_000, "too deeply nested"),
         ("[" * 101 + "]" * 101, "x: not JSON as expected: too deeply nested"),
