@@ -17,7 +17,7 @@ from ranker import share
 from ranker.corpora.languages import LanguagePair
 from ranker.extractors.semantic.features import Semantic
 from ranker.learning.encoder.embedding import load
-from ranker.learning.encoder.files import MULTILINGUAL
+from ranker.learning.encoder.files import INCLUDED, MULTILINGUAL, SOURCES
 from ranker.learning.encoder.onnx_file import four_bits
 from tests.datasets import dataset_of
 
@@ -209,16 +209,17 @@ def test_the_script_reads_what_the_wheel_has_and_writes_the_same_encoder_each_ti
 @pytest.mark.parametrize("encoder", ["any", "en"])
 def test_training_prefers_what_people_preferred_and_leaves_the_embedding(encoder, tmp_path, monkeypatch):
     torch = pytest.importorskip("torch")
+    from bench import encoder_examples as examples
     from bench import train_encoder as training
 
-    recipe = training.ANY if encoder == "any" else replace(training.EN, start=0, end=2, padding=1, matched=1)
+    recipe = examples.ANY if encoder == "any" else replace(examples.EN, start=0, end=2, padding=1, matched=1)
     source = Source(_member(np.random.default_rng(1))[0])
     kept = kept_pieces(source.pieces, 6)
     make(source, tmp_path, LAYERS, 6)
-    texts = training.Texts()
+    texts = examples.Texts()
     # whatever has a c is better, although it is less like the reference, and the c is marked
     groups = [
-        training.Group(
+        examples.Group(
             "mqm21",
             "en-de",
             texts.number(word * 2),
@@ -235,26 +236,26 @@ def test_training_prefers_what_people_preferred_and_leaves_the_embedding(encoder
     texts.split(Tokenizer.from_file(str(tmp_path / "tokenizer.json")))
     assert any((label == 1).any() for label in texts.labels)
     monkeypatch.setattr(training, "RATE", 1e-3)
-    monkeypatch.setattr(training, "TOKENS", 100)
+    monkeypatch.setattr(examples, "TOKENS", 100)
     torch.manual_seed(0)
     tensors = weights(source, kept, LAYERS)
     network = training.Network(tensors, 2, recipe)
     before = network.learnt()
     generator = np.random.default_rng(0)
-    items = [training.item([group], recipe, generator) for group in groups]
+    items = [examples.item([group], recipe, generator) for group in groups]
 
     def losses():
         network.eval()
         with torch.inference_mode():
-            apart = training.loss_apart(network, texts, training._joined(items), "cpu")
+            apart = training.loss_apart(network, texts, examples.merged(items), "cpu")
             together = [
-                training.loss_together(network, texts, training._joined(items), mode, "cpu")
+                training.loss_together(network, texts, examples.merged(items), mode, "cpu")
                 for mode in range(len(recipe.together))
             ]
         return [float(each) for each in (apart, *together)]
 
     first = losses()
-    training.train(network, training.plan(groups, recipe, texts, 400, generator), texts, generator)
+    training.train(network, examples.plan(groups, recipe, texts, 400, generator), texts, generator)
     assert all(np.less(losses(), first))
     embedding = "embeddings.word_embeddings.weight"
     np.testing.assert_array_equal(network.words.numpy(), tensors[embedding])
@@ -268,11 +269,12 @@ def test_training_prefers_what_people_preferred_and_leaves_the_embedding(encoder
 
 def test_the_english_encoder_is_trained_by_references_only():
     pytest.importorskip("torch")
+    from bench import encoder_examples as examples
     from bench import train_encoder as training
 
-    texts = training.Texts()
+    texts = examples.Texts()
     groups = [
-        training.Group(
+        examples.Group(
             "mlqe-pe",
             "ro-en",
             texts.number(f"source {number}"),
@@ -285,15 +287,15 @@ def test_the_english_encoder_is_trained_by_references_only():
     ]
     texts.ids = [np.array([7] * (1 + number % 3)) for number in texts.numbers.values()]
     generator = np.random.default_rng(0)
-    drawn = training.plan(groups, training.EN, texts, 32, generator)
-    assert [len(several) for several in drawn] == [training.APART] * 3
+    drawn = examples.plan(groups, examples.EN, texts, 32, generator)
+    assert [len(several) for several in drawn] == [examples.APART] * 3
     assert all(group.references for several in drawn for group in several)
-    assert len(training.plan(groups, training.ANY, texts, 32, generator)) == 4
-    by_reference, by_source = (training.item(drawn[0], recipe, generator) for recipe in (training.EN, training.ANY))
+    assert len(examples.plan(groups, examples.ANY, texts, 32, generator)) == 4
+    by_reference, by_source = (examples.item(drawn[0], recipe, generator) for recipe in (examples.EN, examples.ANY))
     assert by_reference.references.tolist() == [group.references[0] for group in drawn[0]]
     assert set(by_source.references.tolist()) == {-1}
     np.testing.assert_array_equal(by_reference.weight, by_source.weight / 2)
-    ids, mask, part, word = training.padded([[0], [1]], training.EN, texts)
+    ids, mask, part, word = training.padded([[0], [1]], examples.EN, texts)
     own = [len(texts.ids[at]) for at in (0, 1)]
     assert ids[0][mask[0]].tolist() == [101, *[7] * own[0], 102, *[7] * own[1], 102]
     assert part[0][word[0]].tolist() == [0] * own[0] + [1] * own[1]
@@ -303,6 +305,7 @@ def test_an_encoder_of_a_folder_is_written_with_what_was_learnt(tmp_path):
     pytest.importorskip("torch")
     from safetensors.numpy import save_file
 
+    from bench import encoder_examples as examples
     from bench import train_encoder as training
 
     source = Source(_member(np.random.default_rng(1))[0])
@@ -313,7 +316,7 @@ def test_an_encoder_of_a_folder_is_written_with_what_was_learnt(tmp_path):
     (tmp_path / "model.onnx").unlink()
     save_file(weights(source, kept_pieces(source.pieces, 6), LAYERS), tmp_path / "model.safetensors")
     base = training.Folder(str(tmp_path))
-    base.write(tmp_path / "out", training.Network(base.tensors, base.heads, replace(training.EN, matched=1)))
+    base.write(tmp_path / "out", training.Network(base.tensors, base.heads, replace(examples.EN, matched=1)))
     assert (tmp_path / "out" / "model.onnx").read_bytes() == made
     config = json.loads((tmp_path / "out" / "config.json").read_text(encoding="utf-8"))
     assert config["learnt_weights"] == {"precision": 0.0, "recall": 0.0, "f": 20.0, "cosine": 5.0}
@@ -323,8 +326,7 @@ def test_an_encoder_of_a_folder_is_written_with_what_was_learnt(tmp_path):
 
 @pytest.mark.parametrize(("text", "lp"), [("one two 34 five six", "de-en"), ("一二三四五67", "en-zh")])
 def test_a_spoilt_text_differs(text, lp):
-    pytest.importorskip("torch")
-    from bench.train_encoder import spoil
+    from bench.encoder_examples import spoil
 
     made = {spoil(text, lp, text[::-1], random.Random(seed)) for seed in range(60)}
     assert text not in made
@@ -332,11 +334,18 @@ def test_a_spoilt_text_differs(text, lp):
     assert spoil("ab" if lp.endswith("zh") else "one two", lp, text, random.Random(0)) is None
 
 
-def test_the_card_has_the_digest_and_the_settings_of_the_files():
+@pytest.mark.parametrize("name", [INCLUDED, MULTILINGUAL])
+def test_the_card_has_the_digest_of_the_weights_and_the_number_of_sources(name):
     import hashlib
 
-    folder = share.directory("models") / MULTILINGUAL
+    folder = share.directory("models") / name
     card = (folder / "CARD.md").read_text(encoding="utf-8")
     assert hashlib.sha256((folder / "model.onnx").read_bytes()).hexdigest() in card
+    assert f"{len(np.load(folder / SOURCES)):,}" in card
+
+
+def test_the_card_has_the_settings_of_the_files():
+    folder = share.directory("models") / MULTILINGUAL
+    card = (folder / "CARD.md").read_text(encoding="utf-8")
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     assert f"{config['vocab_size']:,} of 250,002 pieces" in card
