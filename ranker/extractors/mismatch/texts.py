@@ -68,6 +68,8 @@ class WordFacts:
 class TextFacts:
     """Attributes of a text that are compared."""
 
+    facts: tuple[WordFacts, ...]
+    """Its words and punctuation marks."""
     spelled: tuple[WordFacts, ...]
     """Its words, without punctuation."""
     stems: Counter[str]
@@ -78,10 +80,6 @@ class TextFacts:
     """Numbers that may be other words, as in *one of us* and *a second*."""
     names: dict[str, str]
     tenses: Counter[str]
-    hoped: int
-    """How often *will* may be said by the present."""
-    planned: int
-    """How often the future may be said without *will*."""
     repeated: tuple[str, ...]
     order: tuple[str, ...]
     """Content stems in their order, a passive's agent before its verb."""
@@ -141,10 +139,10 @@ def _number(lower: str) -> float | None:
 
 
 def _fraction(lower: str) -> tuple[float, ...]:
-    known, (first, _, rest) = _number_words(), lower.partition("-")
-    return (
-        (float(known[first]), float(known[rest])) if first in known and rest in known and _number(lower) is None else ()
-    )
+    """Return both numbers of a fraction such as *one-third*, nothing for other words."""
+    parts = [_number_words().get(part) for part in lower.split("-")]
+    fraction = len(parts) == 2 and None not in parts and _number(lower) is None
+    return tuple(float(part) for part in parts if part is not None) if fraction else ()
 
 
 @functools.lru_cache(maxsize=1 << 15)
@@ -195,6 +193,7 @@ def text_facts(words: tuple[str, ...]) -> TextFacts:
                 names[_plain(fact.lower.removesuffix("'s"))] = word
             at_start = (at_start and not fact.spelled) or word in (".", "!", "?", ":", "(", ")", '"', "“")
     return TextFacts(
+        facts,
         tuple(spelled),
         Counter(fact.stem for fact in spelled),
         negations,
@@ -202,29 +201,9 @@ def text_facts(words: tuple[str, ...]) -> TextFacts:
         frozenset(fact.number for fact in facts if fact.number is not None and fact.lower in known["vague"]),
         names,
         Counter(fact.tense for fact in facts if fact.tense),
-        _hoped(facts),
-        _planned(lowers),
         _repeated([fact.lower for fact in spelled]),
         _order(facts),
         _governed(facts),
-    )
-
-
-def _hoped(facts: Sequence[WordFacts]) -> int:
-    """Return how often *will* follows a word such as *if* or *hope*, where the present would say the same."""
-    known, found, hoped = lists(), 0, False
-    for fact in facts:
-        hoped = (hoped or fact.lower in known["before_present"]) and fact.lower not in (",", ".", ";")
-        found += hoped and fact.tense == "future"
-    return found
-
-
-def _planned(lowers: Sequence[str]) -> int:
-    """Return how often the future is said without *will*, as in *is to open* and *are going to open*."""
-    return sum(
-        lower in lists()["be"] & lists()["present"]
-        and " ".join(lowers[place + 1 : place + 3]).startswith(("to ", "going to", "about to"))
-        for place, lower in enumerate(lowers)
     )
 
 
@@ -501,14 +480,34 @@ def _reporting() -> frozenset[str]:
     return frozenset(map(stemmer_of("english"), lists()["reporting"]))
 
 
+def _hoped(facts: Sequence[WordFacts]) -> int:
+    """Count *will* after a word such as *if* or *hope*, where the present would say the same."""
+    known, found, hoped = lists(), 0, False
+    for fact in facts:
+        hoped = (hoped or fact.lower in known["before_present"]) and fact.lower not in (",", ".", ";")
+        found += hoped and fact.tense == "future"
+    return found
+
+
+def _planned(facts: Sequence[WordFacts]) -> int:
+    """Count phrases for the future without *will*, as in *is to open* and *are going to open*."""
+    forms, lowers = lists()["be"] & lists()["present"], [fact.lower for fact in facts]
+    return sum(
+        lower in forms and " ".join(lowers[place + 1 : place + 3]).startswith(("to ", "going to", "about to"))
+        for place, lower in enumerate(lowers)
+    )
+
+
 def _tense_changes(found: dict[str, list[str]], candidate: TextFacts, reference: TextFacts) -> None:
     own, wanted = candidate.tenses, reference.tenses
     future = own["future"] - wanted["future"]
     past, present = own["past"] - wanted["past"], own["present"] - wanted["present"]
     modal = own["modal"] - wanted["modal"]
-    more, less = (candidate, reference) if future > 0 else (reference, candidate)
-    hoped = 0 if past * future < 0 else max(0, more.hoped - less.hoped)
-    if abs(future) <= hoped + max(0, less.planned - more.planned):
+    if not future:
+        return
+    more, less = (candidate.facts, reference.facts) if future > 0 else (reference.facts, candidate.facts)
+    hoped = 0 if past * future < 0 else max(0, _hoped(more) - _hoped(less))
+    if abs(future) <= hoped + max(0, _planned(less) - _planned(more)):
         return
     if future > 0 and modal >= 0 and (past < 0 or present < 0):
         found["tense"] = ["future"]
