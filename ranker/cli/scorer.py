@@ -102,7 +102,7 @@ def files_for(extractors: Iterable[Extractor], given: list[str]) -> dict[str, st
             raise OptionError(f"--given: scores {name!r} are given twice; give one file for each name")
         if name not in needed:
             hint = f"{nearest(name, needed)}; scores that are used: {', '.join(needed)}"
-            hint = hint if needed else f"; to use them as a metric, add -m 'given[name={name}]'"
+            hint = hint if needed else f"; the metric of these scores is given[name={name}]"
             raise OptionError(f"--given {entry}: no metric or model uses scores {name!r}{hint}")
         files[name] = file
     return files
