@@ -45,6 +45,10 @@ class ModelError(RankerError, ValueError):
     """Raised for a model file that is missing, damaged, of an unsupported version, or not a model at all."""
 
 
+class NotTrainedError(ModelError, AttributeError):
+    """Raised for what a ranker has only after training, such as its weights; `hasattr` is then false."""
+
+
 class MissingError(RankerError, LookupError):
     """Raised if something is not installed on this machine, such as a corpus, a parser or an optional package."""
 

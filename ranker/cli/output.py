@@ -200,8 +200,8 @@ def print_table(
     console = Console(highlight=False, soft_wrap=False, color_system=color_system())
     if not rows:
         typer.echo("")
-    elif len(rows) > _LONG or not console.is_terminal:
-        # a file or a pipe has no width to fit
+    elif len(rows) > _LONG or not (console.is_terminal and (sys.stdout.isatty() or "COLUMNS" in os.environ)):
+        # a file or a pipe has no width to fit, even if FORCE_COLOR makes rich take it for a terminal
         sys.stdout.writelines(_plain_table(rows))
     else:
         for number, columns in enumerate(_parts(rows, keys, together, console.width) if keys else [list(rows[0])]):

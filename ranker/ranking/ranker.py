@@ -31,7 +31,7 @@ from ranker.corpora.judgements import Judged
 from ranker.corpora.languages import ENGLISH
 from ranker.corpora.own_references import drop_sole_references, only_references
 from ranker.corpora.source_keys import among, short_keys
-from ranker.errors import DataError, ModelError, OptionError, counted, log_note
+from ranker.errors import DataError, NotTrainedError, OptionError, counted, log_note
 from ranker.extractors.base import join_notes
 from ranker.extractors.composed.direction import judgements_note
 from ranker.extractors.composed.external_scores import ExternalScores, with_given_scores
@@ -527,7 +527,7 @@ class Ranker:
 
     def _trained(self) -> TrainedModel:
         if self.model is None:
-            raise ModelError("the ranker is not trained; call fit or load")
+            raise NotTrainedError("the ranker is not trained; call fit or load")
         return self.model
 
 

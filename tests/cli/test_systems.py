@@ -85,6 +85,15 @@ def test_tables_fit_the_terminal(printed: Printed, monkeypatch: pytest.MonkeyPat
     assert [line for line in lines if line.startswith("needed: ")]
 
 
+def test_forced_colours_fold_no_table_in_a_file(printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("sample", "-m", "bleu", "--resamples", "20")
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    expected = printed(*words)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert printed(*words) == expected
+
+
 def test_twelve_systems_by_three_metrics_take_forty_lines(printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "80")

@@ -12,7 +12,7 @@ import pytest
 from ranker import Features, Ranker, load_dataset, make_metric, train
 from ranker.corpora.schema import table
 from ranker.corpora.source_keys import short_keys
-from ranker.errors import DataError, ModelError, OptionError
+from ranker.errors import DataError, ModelError, NotTrainedError, OptionError
 from ranker.metrics import Bleu
 from ranker.ranking.by_score import rank_by
 from ranker.ranking.feature_set import FeatureSet
@@ -264,9 +264,10 @@ def test_an_untrained_ranker_says_so(few, tmp_path):
         lambda: ranker.digest,
         lambda: ranker.save(tmp_path / "x.model"),
     ):
-        with pytest.raises(ModelError, match="the ranker is not trained; call fit or load"):
+        with pytest.raises(NotTrainedError, match="the ranker is not trained; call fit or load"):
             use()
     assert not list(tmp_path.iterdir())
+    assert not any(hasattr(ranker, name) for name in ("weights", "weight_sets", "mean", "scale", "digest"))
 
 
 def test_the_parameters_of_a_ranker_are_its_settings():

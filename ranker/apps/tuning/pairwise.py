@@ -11,7 +11,7 @@ from ranker.apps.tuning.hypotheses import dataset_of, references_of
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.nbest import NBestList
-from ranker.errors import DataError
+from ranker.errors import DataError, OptionError
 from ranker.extractors.base import Metric, check_new_texts
 from ranker.extractors.consensus.similarities import PAIRS, MetricSimilarity, similarities
 from ranker.ranking.scorers import Scorer, candidate_scores
@@ -43,6 +43,7 @@ def mean_pairwise(
     """Return hypotheses' weighted sums of scores against all hypotheses of their sentence, and against themselves."""
     scored_by = gain if isinstance(gain, Metric) else gain.feature_set
     check_new_texts(scored_by.members, "hypotheses against each other")
+    _check_compares(gain)
     number = int(nbest.sentence.max(initial=-1)) + 1
     sizes = np.bincount(nbest.sentence[hypotheses], minlength=number)
     if sizes.max(initial=0) > MOST_HYPOTHESES:
@@ -73,3 +74,15 @@ def mean_pairwise(
         alone[rows] = block.values[candidate == reference]
         first = rows.stop
     return sums, alone
+
+
+def _check_compares(gain: Metric | Scorer) -> None:
+    """Refuse a gain that does not compare two texts, or whose value depends on what it is computed together with."""
+    if isinstance(gain, Metric):
+        if gain.needs.references != 1:
+            what = "expected a metric that compares a hypothesis with another as its reference, such as chrf"
+            raise OptionError(f"{gain}: {what}")
+        return
+    if learns := [str(extractor) for extractor in gain.feature_set.extractors if extractor.fit_scope == "ranked"]:
+        what = f"{', '.join(learns)} learns from all texts that are scored, so one hypothesis is not a reference"
+        raise OptionError(f"{gain.name}: {what}; use a metric such as chrf, or a ranker without it")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -35,8 +35,7 @@ def make_shards(
     name, count = "", 0
     references: set[str] = set()
     present: set[str] = set()
-    with used_alone(folder), notes_once():
-        _prepare(folder)
+    with used_alone(folder), notes_once(), _removed_on_failure(folder):
         for part in parts_of(data, rows):
             stated = with_language_pair(part, lp)
             known = [wanted for wanted in lp if _has(stated, wanted)]
@@ -101,14 +100,24 @@ def _has(part: Dataset, lp: str) -> bool:
     return True
 
 
-def _prepare(folder: Path) -> None:
-    """Refuse a directory of finished shards, and remove the remains of an unfinished run."""
+@contextmanager
+def _removed_on_failure(folder: Path) -> Iterator[None]:
+    """Refuse a directory of finished shards; remove those of a killed run now, and those of the block if it fails."""
     if (folder / MANIFEST).exists():
         what = f"already has {MANIFEST}"
         raise DataError(f"{what}: delete the directory, or choose another", file=display_name(folder))
+    _remove_shards(folder)
     try:
-        left = [path for ending in ENDINGS for path in folder.glob(f"part-[0-9]*{ending}")]
-        for path in left:
+        yield
+    except BaseException:
+        with suppress(DataError):
+            _remove_shards(folder)
+        raise
+
+
+def _remove_shards(folder: Path) -> None:
+    try:
+        for path in [path for ending in ENDINGS for path in folder.glob(f"part-[0-9]*{ending}")]:
             path.unlink()
             path.with_name(companion_name(path)).unlink(missing_ok=True)
     except OSError as error:

@@ -24,7 +24,7 @@ from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.catalogue.candidate_rows import Candidates
 from ranker.corpora.judgements import PREFERENCES, Judged
 from ranker.corpora.source_keys import same_source
-from ranker.errors import DataError, ModelError, OptionError, RankerError, counted, log_note
+from ranker.errors import DataError, NotTrainedError, OptionError, RankerError, counted, log_note
 from ranker.evaluation.choices import check_resampling
 from ranker.evaluation.metrics.candidates import CandidateScores
 from ranker.evaluation.metrics.result import Comparison
@@ -155,7 +155,7 @@ def cross_validate(
     """
     _check_folds(folds)
     if ranker.training is None:
-        raise ModelError("the ranker is not trained; call fit_table before the cross-validation")
+        raise NotTrainedError("the ranker is not trained; call fit_table before the cross-validation")
     judged_sources = len(table.blocks)
     if judged_sources < 2:
         what = f"{counted(judged_sources, 'source')} with judgements: cross-validation requires at least 2"

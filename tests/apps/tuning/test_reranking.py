@@ -22,6 +22,7 @@ from ranker.corpora.formats.nbest import from_columns
 from ranker.errors import DataError, OptionError
 from ranker.extractors.consensus import similarities
 from ranker.extractors.registry import make_metric
+from ranker.ranking.ranker import Ranker
 from ranker.ranking.scorers import MetricScorer, candidate_scores, make_scorer, scorer_of, sign_of, systems_scorer
 from tests.apps.tuning.lists import random_list
 from tests.datasets import dataset_of
@@ -51,6 +52,18 @@ def test_minimum_bayes_risk_is_its_plain_twin(name, monkeypatch):
         assert result == pytest.approx(expected, abs=1e-12)
         monkeypatch.setattr(similarities, "PAIRS", 30)
         assert expected_gains(nbest, metric, probability).tolist() == result.tolist()
+
+
+@pytest.mark.parametrize("name", ["perp", "perp[model=shipped]", "consensus.mean"])
+def test_a_metric_that_compares_no_two_texts_is_no_gain(name):
+    with pytest.raises(OptionError, match="expected a metric that compares a hypothesis with another as its reference"):
+        expected_gains(random_list(1)[0], make_metric(name))
+
+
+def test_a_ranker_that_learns_from_what_it_scores_is_no_gain():
+    scorer = systems_scorer(scorer_of(Ranker("bleu,nist", C=0.01).fit("sample")))
+    with pytest.raises(OptionError, match="nist learns from all texts that are scored, so one hypothesis is not a ref"):
+        expected_gains(random_list(1)[0], scorer)
 
 
 def brute_force(gains: dict[tuple[int, int], float], chances: np.ndarray) -> list[float]:

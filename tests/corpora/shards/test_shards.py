@@ -113,7 +113,14 @@ def test_a_source_that_comes_back_is_refused(tmp_path, key):
     data.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     with pytest.raises(DataError, match="comes back after other sources: put all candidates of a source next to each"):
         make_shards(str(data), tmp_path / "shards", 1)
-    assert not (tmp_path / "shards" / MANIFEST).exists()
+    assert not list((tmp_path / "shards").iterdir())
+
+
+def test_a_pair_of_languages_that_is_not_there_leaves_no_shard(tmp_path, sample):
+    data = written(sample, tmp_path / "corpus.jsonl")
+    with pytest.raises(DataError, match="has no sources of de-fr"):
+        make_shards(data, tmp_path / "shards", 20, lp=[*sample.language_pairs[:1], "de-fr"])
+    assert not list((tmp_path / "shards").iterdir())
 
 
 def test_preferences_go_with_their_sources(tmp_path, shared):
