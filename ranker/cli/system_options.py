@@ -72,7 +72,8 @@ class SystemOptions:
             by_default=not gate,
             identical=not shown,
         )
-        from ranker.evaluation.systems.run import can_differ, compare_systems
+        from ranker.evaluation.systems.comparison import can_differ
+        from ranker.evaluation.systems.run import compare_systems
 
         with working("scoring and resampling"):
             # the report needs them too

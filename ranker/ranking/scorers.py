@@ -20,6 +20,7 @@ import pandas as pd
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset, source_place, view
 from ranker.corpora.own_references import scored_apart
+from ranker.corpora.records import first_repeated
 from ranker.errors import DataError, OptionError, counted
 from ranker.extractors.base import Metric, checked, fitted_on, join_notes, mean_score, unfitted
 from ranker.extractors.composed.combine import with_files as metric_with_files
@@ -183,7 +184,12 @@ class RankerScorer(Scorer):
         return ", ".join(short_names(missing, self.ranker.feature_set.extractors))
 
 
-def scorer_of(what: str | Path | Metric | Ranker | Scorer) -> Scorer:
+AnyScorer = str | Path | Metric | Ranker | Scorer
+Scorers = AnyScorer | Sequence[AnyScorer] | Mapping[str, AnyScorer]
+"""One or several metrics or rankers, or a mapping of names to them."""
+
+
+def scorer_of(what: AnyScorer) -> Scorer:
     """Return the scorer for a metric or its notation, a ranker, an included ranker's name or a model file's path."""
     if isinstance(what, Scorer):
         return what
@@ -193,6 +199,17 @@ def scorer_of(what: str | Path | Metric | Ranker | Scorer) -> Scorer:
         return RankerScorer(what)
     is_model = isinstance(what, Path) or what in names()
     return RankerScorer(Ranker.load(what)) if is_model else MetricScorer(make_metric(str(what)))
+
+
+def scorers_by_name(scorers: Scorers) -> dict[str, Scorer]:
+    """Turn one or several metrics or rankers into scorers, by name."""
+    if isinstance(scorers, Mapping):
+        return {str(name): scorer_of(scorer) for name, scorer in scorers.items()}
+    several = [scorers] if isinstance(scorers, AnyScorer) else scorers
+    named = [(scorer.name, scorer) for scorer in map(scorer_of, several)]
+    if (twice := first_repeated([name for name, _ in named])) is not None:
+        raise OptionError(f"{twice!r} is given twice; to compare several rankers, give a mapping of names to scorers")
+    return dict(named)
 
 
 def make_scorer(metric: str | None, model: str | Path | None) -> Scorer:

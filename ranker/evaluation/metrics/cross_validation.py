@@ -30,13 +30,12 @@ from ranker.evaluation.metrics.candidates import CandidateScores
 from ranker.evaluation.metrics.result import Comparison
 from ranker.evaluation.metrics.run import compare
 from ranker.evaluation.resampling.bootstrap import Estimate
-from ranker.evaluation.systems.run import scorers_by_name
 from ranker.evaluation.table_result import TableResult
 from ranker.extractors.base import Metric
 from ranker.ranking.confidence import Confidence, JudgedPairs, fit_confidence
 from ranker.ranking.included import default_model
 from ranker.ranking.ranker import Ranker, training_data
-from ranker.ranking.scorers import Scorer, candidate_scores, learnt_from, make_scorer, type_of
+from ranker.ranking.scorers import Scorer, candidate_scores, learnt_from, make_scorer, scorers_by_name, type_of
 from ranker.ranking.settings import AUTO, FOLDS, Loss
 from ranker.ranking.training import TrainingTable, standardiser, stratified_folds
 

@@ -21,9 +21,8 @@ from ranker.evaluation.metrics.candidates import CandidateScores
 from ranker.evaluation.metrics.result import Comparison, Scope
 from ranker.evaluation.metrics.run import ALL, INTO_ENGLISH, compare
 from ranker.evaluation.metrics.statistics import TAUS
-from ranker.evaluation.systems.run import AnyScorer, scorers_by_name
 from ranker.extractors.composed.direction import judgements_note
-from ranker.ranking.scorers import Scorer, candidate_scores, learnt_kinds, scorer_of
+from ranker.ranking.scorers import AnyScorer, Scorer, candidate_scores, learnt_kinds, scorer_of, scorers_by_name
 
 SPEARMAN = {"tie-corrected": "segment.spearman", "ye07": "segment.spearman-ye07"}
 """Statistics that are means of Spearman's rho, by form."""

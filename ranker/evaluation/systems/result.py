@@ -24,11 +24,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import combinations, groupby
-from typing import TYPE_CHECKING, Any
+from numbers import Real
+from typing import TYPE_CHECKING, Any, get_args
 
 from ranker.corpora.languages import LanguagePair
-from ranker.errors import counted, joined
-from ranker.evaluation.choices import Correction, Parity, ResamplingLevel, SystemTest
+from ranker.errors import OptionError, counted, joined
+from ranker.evaluation.choices import Correction, Parity, ResamplingLevel, SystemTest, check_resampling
 from ranker.evaluation.resampling.bootstrap import UNKNOWN, Estimate
 from ranker.evaluation.systems.human_ranking import HumanRanking, RankedSystem
 from ranker.evaluation.systems.pair_tests import PairTest
@@ -60,6 +61,21 @@ class SystemsSettings:
     """Probability of a significant difference for which the number of sources needed is computed."""
     resampled: ResamplingLevel = "segment"
     """Unit of resampling, and of ``needed``."""
+
+    def __post_init__(self) -> None:
+        """Refuse values that are unknown or out of range."""
+        for name, value, known in (
+            ("test", self.test, get_args(SystemTest)),
+            ("correction", self.correction, get_args(Correction)),
+            ("parity", self.parity, (None, *get_args(Parity))),
+            ("level", self.resampled, get_args(ResamplingLevel)),
+        ):
+            if value not in known:
+                raise OptionError(f"{name}: expected one of {', '.join(map(str, known))}, found {value!r}")
+        for name, share in (("alpha", self.alpha), ("power", self.power)):
+            if not (isinstance(share, Real) and 0 < share < 1):
+                raise OptionError(f"{name}: expected a number between 0 and 1, found {share!r}")
+        check_resampling(self.resamples, self.seed, fewest=1)
 
     @property
     def unit(self) -> str:
