@@ -35,7 +35,12 @@ from ranker.files import display_name
 from ranker.signature import make_signature
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ranker.apps.scaling.tables import NamedScorers
     from ranker.corpora.dataset import Dataset
+    from ranker.corpora.formats.shards import Shards
+    from ranker.evaluation.calibration import Reliability
     from ranker.evaluation.metrics.result import Comparison
     from ranker.ranking.scorers import Scorer
 
@@ -135,70 +140,120 @@ def command(
             correction=correction or "westfall-young",
         )
         return
+    asked = _Asked(kind, resamples, seed, references_as_candidates, exclude_self)
+    of_model = Path(models[0]) if models else None
+    if shards is None:
+        _emit(_evaluated(inputs, metrics, of_model, asked), asked, form)
+        return
+    from ranker.apps.scaling.tables import NamedScorers
+
+    named = NamedScorers.single(next(iter(metrics), None), of_model, references=not inputs.no_references)
+    _emit(_of_shards(shards, sharding, named, asked), asked, form)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Asked:
+    kind: str
+    resamples: int
+    seed: int
+    references_as_candidates: bool
+    exclude_self: bool
+
+    def signed(self, kind: str) -> dict[str, object]:
+        """Parts of the signature, with the kind of judgement that was found."""
+        return {
+            "against": kind,
+            "resamples": self.resamples,
+            "references_as_candidates": "true" if self.references_as_candidates else None,
+            "exclude_self": "true" if self.exclude_self else None,
+            "seed": self.seed if self.resamples else None,
+        }
+
+
+@dataclasses.dataclass(frozen=True)
+class _Evaluated:
+    scorer: Scorer
+    data: str
+    kind: str
+    comparisons: Mapping[str, Comparison]
+    """Comparisons by what the candidates are; the name is empty if they are the outputs."""
+    signature: str
+    reliability: Reliability | None = None
+
+
+def _evaluated(inputs: CorpusInput, metrics: list[str], model: Path | None, asked: _Asked) -> _Evaluated:
+    """Evaluate a metric or ranker on data in memory."""
     from ranker.corpora.judgements import Judged
-    from ranker.corpora.sanity import CONCLUSIONS, notes_of
     from ranker.evaluation.calibration import Reliability
     from ranker.evaluation.metrics.evaluation import agreement
-    from ranker.extractors.composed.direction import MOST_SOURCES, judgements_note
+    from ranker.extractors.composed.direction import judgements_note
     from ranker.ranking.scorers import candidate_scores, learnt_kinds, trained_on
 
-    of_model = Path(models[0]) if models else None
     corpora: list[Dataset] = []
-    if shards is None:
-        read = functools.partial(inputs.read, parts=corpora, conclusions=True)
-        scorer, dataset = chosen(of_model, metrics, inputs, read)
-    else:
-        from ranker.apps.scaling.tables import NamedScorers, judged_candidates, judged_scores
-
-        named = NamedScorers.single(next(iter(metrics), None), of_model, references=not inputs.no_references)
-        scorer = named.scorers()[0]
-        with processed(shards, sharding, named, "judged scores", judged_scores) as (parts, signatures):
-            dataset, scores = judged_candidates(named, shards, parts, MOST_SOURCES)
+    read = functools.partial(inputs.read, parts=corpora, conclusions=True)
+    scorer, dataset = chosen(model, metrics, inputs, read)
     reliability = None
     with working("evaluating"):
-        people = Judged.of(dataset, kind, learnt_kinds(scorer))
-        asked, kind, outputs = kind, people.kind, people.dataset
-        if shards is None:
-            for unused in unused_notes(corpora, kind):
-                print_note(unused)
-            print_notes([scorer], outputs)
-        else:
-            for note in notes_of(outputs, CONCLUSIONS):
-                print_note(str(note))
-        if direction := judgements_note(people, asked, *learnt_kinds(scorer)):
+        people = Judged.of(dataset, asked.kind, learnt_kinds(scorer))
+        kind, outputs = people.kind, people.dataset
+        for unused in unused_notes(corpora, kind):
+            print_note(unused)
+        print_notes([scorer], outputs)
+        if direction := judgements_note(people, asked.kind, *learnt_kinds(scorer)):
             print_note(direction)
-        if references_as_candidates:
-            comparisons = _with_references(scorer, dataset, kind, resamples, seed, exclude_self=exclude_self)
+        if asked.references_as_candidates:
+            comparisons = _with_references(scorer, dataset, kind, asked)
         else:
-            own = candidate_scores(scorer, outputs) if shards is None else scores[outputs.context_rows]
-            if shards is None:
-                print_tied(scorer, outputs, own)
-                reliability = Reliability.of(scorer, people, own)
-            comparisons = {"": agreement(outputs, own, kind=kind, resamples=resamples, seed=seed)}
-    about = {
-        "against": kind,
-        "resamples": resamples,
-        "references_as_candidates": "true" if references_as_candidates else None,
-        "exclude_self": "true" if exclude_self else None,
-        "seed": seed if resamples else None,
+            scores = candidate_scores(scorer, outputs)
+            print_tied(scorer, outputs, scores)
+            reliability = Reliability.of(scorer, people, scores)
+            comparisons = {"": agreement(outputs, scores, kind=kind, resamples=asked.resamples, seed=asked.seed)}
+    trained = next(filter(None, (trained_on(scorer, each) for each in (dataset, *corpora))), None)
+    if trained:
+        print_note(f"this model {trained}: it agrees better with people there than on new data")
+    signature = result_signature(scorer, dataset, scored=outputs, **asked.signed(kind))
+    return _Evaluated(scorer, dataset.name, kind, comparisons, signature, reliability)
+
+
+def _of_shards(shards: Shards, sharding: ShardOptions, named: NamedScorers, asked: _Asked) -> _Evaluated:
+    """Evaluate a metric or ranker on shards, which are scored one at a time."""
+    from ranker.apps.scaling.tables import judged_candidates, judged_scores
+    from ranker.corpora.judgements import Judged
+    from ranker.corpora.sanity import CONCLUSIONS, notes_of
+    from ranker.evaluation.metrics.evaluation import agreement
+    from ranker.extractors.composed.direction import MOST_SOURCES, judgements_note
+    from ranker.ranking.scorers import learnt_kinds
+
+    (scorer,) = named.scorers()
+    with processed(shards, sharding, named, "judged scores", judged_scores) as (parts, signatures):
+        dataset, scores = judged_candidates(named, shards, parts, MOST_SOURCES)
+    with working("evaluating"):
+        people = Judged.of(dataset, asked.kind, learnt_kinds(scorer))
+        kind, outputs = people.kind, people.dataset
+        for note in notes_of(outputs, CONCLUSIONS):
+            print_note(str(note))
+        if direction := judgements_note(people, asked.kind, *learnt_kinds(scorer)):
+            print_note(direction)
+        own = scores[outputs.context_rows]
+        comparison = agreement(outputs, own, kind=kind, resamples=asked.resamples, seed=asked.seed)
+    signature = make_signature(signatures[0], asked.signed(kind))
+    return _Evaluated(scorer, dataset.name, kind, {"": comparison}, signature)
+
+
+def _emit(found: _Evaluated, asked: _Asked, form: OutputForm) -> None:
+    resamples, reliability = asked.resamples, found.reliability
+    figures = {name: _rows(comparison) for name, comparison in found.comparisons.items()}
+    data = {"data": found.data, "kind": found.kind}
+    document = {
+        name: {**data, "rows": each, "resamples": resamples, "seed": asked.seed} for name, each in figures.items()
     }
-    if shards is None:
-        trained = next(filter(None, (trained_on(scorer, each) for each in (dataset, *corpora))), None)
-        if trained:
-            print_note(f"this model {trained}: it agrees better with people there than on new data")
-        signature = result_signature(scorer, dataset, scored=outputs, **about)
-    else:
-        signature = make_signature(signatures[0], about)
-    figures = {name: _rows(comparison) for name, comparison in comparisons.items()}
-    data = {"data": dataset.name, "kind": kind}
-    document = {name: {**data, "rows": each, "resamples": resamples, "seed": seed} for name, each in figures.items()}
     flat = [{**({"candidates": name} if name else {}), **_flat(row)} for name, each in figures.items() for row in each]
 
     def show() -> None:
         for name, each in figures.items():
             note = f"; [95% confidence interval over sources, {counted(resamples, 'resample')}]" if resamples else ""
-            title = f"{dataset.name}: agreement of {scorer.name} with human {kind}{f', {name}' if name else ''}{note}"
-            print_table([_shown(row) for row in each], title)
+            about = f"agreement of {found.scorer.name} with human {found.kind}"
+            print_table([_shown(row) for row in each], f"{found.data}: {about}{f', {name}' if name else ''}{note}")
             say("")
         if reliability:
             say(
@@ -207,28 +262,25 @@ def command(
                 f"by {reliability.error:.1%} on average ({counted(reliability.pairs, 'judgement')}).",
                 "",
             )
-        say_signatures(signature)
+        say_signatures(found.signature)
 
     about_pairs = {"reliability": dataclasses.asdict(reliability)} if reliability else {}
-    emit(form, {"signature": signature, **document.get("", document), **about_pairs}, flat, show)
+    emit(form, {"signature": found.signature, **document.get("", document), **about_pairs}, flat, show)
 
 
-def _with_references(
-    scorer: Scorer, dataset: Dataset, kind: str, resamples: int, seed: int, *, exclude_self: bool
-) -> dict[str, Comparison]:
+def _with_references(scorer: Scorer, dataset: Dataset, kind: str, asked: _Asked) -> dict[str, Comparison]:
     """Evaluate a scorer on the outputs alone, and on outputs and references as candidates."""
     from ranker.evaluation.metrics.evaluation import agreement
     from ranker.ranking.reference_candidates import ReferenceCandidates
     from ranker.ranking.scorers import candidate_scores, reference_scores
 
-    added = ReferenceCandidates.of(dataset, kind, exclude_self=exclude_self)
+    added = ReferenceCandidates.of(dataset, kind, exclude_self=asked.exclude_self)
     scores = candidate_scores(scorer, added.outputs)
-    merged = added.merge(scores, reference_scores(scorer, added.outputs, exclude_self=exclude_self))
+    merged = added.merge(scores, reference_scores(scorer, added.outputs, exclude_self=asked.exclude_self))
+    measured = functools.partial(agreement, kind=kind, resamples=asked.resamples, seed=asked.seed)
     return {
-        "outputs": agreement(added.outputs, scores, kind=kind, resamples=resamples, seed=seed),
-        "outputs and references": agreement(
-            added.together, merged, kind=kind, human=added.human, resamples=resamples, seed=seed
-        ),
+        "outputs": measured(added.outputs, scores),
+        "outputs and references": measured(added.together, merged, human=added.human),
     }
 
 
