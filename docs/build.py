@@ -191,7 +191,16 @@ def describe(name: str, command: Any) -> list[str]:
 
 BY_TASK = {
     "Read data": ("from_texts", "from_frame", "from_records", "load_dataset", "Dataset"),
-    "Score and rank translations": ("rank", "score", "explain", "explain_spans", "Ranker", "make_metric", "reward"),
+    "Score and rank translations": (
+        "rank",
+        "rerank",
+        "score",
+        "explain",
+        "explain_spans",
+        "Ranker",
+        "make_metric",
+        "reward",
+    ),
     "Train and evaluate": ("train", "evaluate"),
     "Compare systems": ("compare_systems", "contrast"),
     "Check outputs": ("check_outputs",),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ranker.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from ranker.apps.tuning.rerank import rerank
     from ranker.checks.outputs import check_outputs
     from ranker.corpora.catalogue import load as load_dataset
     from ranker.corpora.dataset import Dataset
@@ -64,6 +65,7 @@ _HOMES = {
     "load_dataset": "ranker.corpora.catalogue:load",
     "make_metric": "ranker.extractors.registry:make_metric",
     "rank": "ranker.ranking.by_name:rank",
+    "rerank": "ranker.apps.tuning.rerank:rerank",
     "reward": "ranker.ranking.rewards:reward",
     "score": "ranker.ranking.by_name:score",
     "train": "ranker.evaluation.metrics.cross_validation:train",
@@ -97,6 +99,7 @@ __all__ = [
     "load_dataset",
     "make_metric",
     "rank",
+    "rerank",
     "reward",
     "score",
     "train",

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
     from ranker.corpora.formats.nbest import NBestList
     from ranker.extractors.composed.external_scores import ExternalScores
-    from ranker.ranking.ranker import Ranker
     from ranker.ranking.scorers import Scorer
 
 
@@ -95,39 +94,17 @@ def command(
     """
     import numpy as np
 
-    from ranker.apps.tuning.hypotheses import (
-        all_hypotheses,
-        check_sentences,
-        read_references,
-        references_of,
-        without_outputs,
-    )
-    from ranker.apps.tuning.hypothesis_files import read_hypotheses
-    from ranker.apps.tuning.reranking import best_hypotheses, outranked_hypotheses, sentence_scores, sound_scores
-    from ranker.apps.tuning.reranking import oracle as best_of_all
-    from ranker.extractors.base import check_new_texts
+    from ranker.apps.tuning.hypotheses import all_hypotheses
+    from ranker.apps.tuning.reranking import best_hypotheses, oracle_choice, outranked_hypotheses
     from ranker.ranking.ranker import Ranker
     from ranker.ranking.scorers import RankerScorer, make_scorer
 
-    chosen_by = [name for name in ("mbr", "oracle", "model") if {"mbr": mbr, "oracle": oracle, "model": model}[name]]
-    if len(chosen_by) > 1 or not (chosen_by or weights) or (weights and chosen_by and chosen_by != ["mbr"]):
-        raise OptionError(
-            "give exactly one of --weights, --model, --oracle and --mbr (--mbr may be combined with --weights)"
-        )
-    if (weights and mbr and scale is None) or (scale is not None and not mbr):
-        raise OptionError("--mbr with --weights requires --scale" if mbr else "--scale requires --mbr: give both")
+    _check_choice(weights, model, oracle, mbr, scale)
     oracle, mbr = single([oracle] if oracle else None, "--oracle"), single([mbr] if mbr else None, "--mbr")
     scored = _scores_in_file(oracle)
     ranker = Ranker.load(model) if model is not None else None
-    reported = [make_scorer(name, None) for name in listed(report)]
-    for reported_scorer in reported:
-        check_new_texts(reported_scorer.feature_set.members, "hypotheses")
-    references = read_references(refs or [], source) if refs or source else None
-    lists, dataset = read_hypotheses(
-        nbest, sentences=None if references is None else len(references.sources), each=each
-    )
-    if dataset is not None and not refs:
-        references = without_outputs(dataset)
+    reported = _reported(report)
+    lists, references = _read(nbest, refs, source, each)
     compared = references is not None and len(references.references) > 0
     if not compared and ((oracle and scored is None) or report):
         raise OptionError("--oracle and --report need references: give -r FILE")
@@ -135,43 +112,102 @@ def command(
         what = "needs references: give -r FILE, or use a model that needs none, such as consensus"
         raise OptionError(f"--model {model} {what}")
     if references is None and ranker is not None:
-        references = references_of([""] * (int(lists.sentence.max(initial=-1)) + 1), [], [], lists.name)
-    if references is not None and compared:
-        check_sentences(lists, references)
-    sentences = len(references.sources) if references is not None else None
-    scores: FloatArray
+        references = _no_references(lists)
     out = np.zeros(len(lists), dtype=bool)
     if checks and (oracle is None or scored is not None):
         out, note = outranked_hypotheses(lists, references)
         if note:
             print_note(f"{note}; choose by score alone with --no-checks")
+    chosen = None
     with working("choosing"):
         if mbr is not None:
             scores = _expected(lists, mbr, weights, scale, references, out)
         elif weights is not None:
             scores = _model_scores(lists, weights)
         elif scored is not None:
-            if note := scored.direction_note():
-                print_note(note)
-            sign = 1.0 if scored.higher_is_better else -1.0
-            scores = sign * scored.in_order(len(lists), f"the hypotheses of {lists.name}")
+            scores = _given_scores(lists, scored)
         else:
             assert references is not None
             objective = RankerScorer(ranker) if ranker is not None else make_scorer(oracle, None)
             print_notes([objective], references if compared else all_hypotheses(lists, references))
-            score = sound_scores if out.any() else sentence_scores
-            scores = score(lists, references, objective)
-        if oracle is not None and scored is None and references is not None:
-            chosen = best_of_all(lists, references, objective)
-        else:
+            scores = _scores(lists, references, objective, out)
+            if ranker is None:
+                chosen = oracle_choice(lists, references, objective)
+        if chosen is None:
+            sentences = None if references is None else len(references.sources)
             chosen = best_hypotheses(lists, np.where(out, -np.inf, scores), sentences)
     _print(lists, chosen, scores, form)
-    if references is not None and reported:
-        from ranker.apps.tuning.reranking import score_of_choice
+    if references is not None:
+        _report(lists, references, reported, chosen)
 
-        print_notes(reported, references)
-        for reported_scorer in reported:
-            say(f"{reported_scorer.name} {score_of_choice(lists, references, reported_scorer, chosen):.6f}", err=True)
+
+def _check_choice(
+    weights: Path | None, model: Path | None, oracle: str | None, mbr: str | None, scale: float | None
+) -> None:
+    """Refuse options that do not name one way to choose."""
+    chosen_by = [name for name, value in (("mbr", mbr), ("oracle", oracle), ("model", model)) if value]
+    if len(chosen_by) > 1 or not (chosen_by or weights) or (weights and chosen_by and chosen_by != ["mbr"]):
+        raise OptionError(
+            "give exactly one of --weights, --model, --oracle and --mbr (--mbr may be combined with --weights)"
+        )
+    if (weights and mbr and scale is None) or (scale is not None and not mbr):
+        raise OptionError("--mbr with --weights requires --scale" if mbr else "--scale requires --mbr: give both")
+
+
+def _read(
+    nbest: str, refs: list[Path] | None, source: Path | None, each: int | None
+) -> tuple[NBestList, Dataset | None]:
+    """Return the hypotheses, and the references and sources that are given or belong to them, or None."""
+    from ranker.apps.tuning.hypotheses import check_sentences, read_references, without_outputs
+    from ranker.apps.tuning.hypothesis_files import read_hypotheses
+
+    references = read_references(refs or [], source) if refs or source else None
+    sentences = None if references is None else len(references.sources)
+    lists, dataset = read_hypotheses(nbest, sentences=sentences, each=each)
+    if dataset is not None and not refs:
+        references = without_outputs(dataset)
+    if references is not None and len(references.references):
+        check_sentences(lists, references)
+    return lists, references
+
+
+def _no_references(lists: NBestList) -> Dataset:
+    """Return empty sources without references, one for every sentence."""
+    from ranker.apps.tuning.hypotheses import references_of
+
+    return references_of([""] * (int(lists.sentence.max(initial=-1)) + 1), [], [], lists.name)
+
+
+def _scores(lists: NBestList, references: Dataset, objective: Scorer, out: BoolArray) -> FloatArray:
+    from ranker.apps.tuning.reranking import sentence_scores, sound_scores
+
+    return (sound_scores if out.any() else sentence_scores)(lists, references, objective)
+
+
+def _given_scores(lists: NBestList, scored: ExternalScores) -> FloatArray:
+    if note := scored.direction_note():
+        print_note(note)
+    sign = 1.0 if scored.higher_is_better else -1.0
+    return sign * scored.in_order(len(lists), f"the hypotheses of {lists.name}")
+
+
+def _reported(report: list[str] | None) -> list[Scorer]:
+    from ranker.extractors.base import check_new_texts
+    from ranker.ranking.scorers import make_scorer
+
+    reported = [make_scorer(name, None) for name in listed(report)]
+    for scorer in reported:
+        check_new_texts(scorer.feature_set.members, "hypotheses")
+    return reported
+
+
+def _report(lists: NBestList, references: Dataset, reported: list[Scorer], chosen: Int64Array) -> None:
+    """Print the scores of the choice on stderr."""
+    from ranker.apps.tuning.reranking import score_of_choice
+
+    print_notes(reported, references)
+    for scorer in reported:
+        say(f"{scorer.name} {score_of_choice(lists, references, scorer, chosen):.6f}", err=True)
 
 
 def _scores_in_file(oracle: str | None) -> ExternalScores | None:
@@ -193,9 +229,8 @@ def _model_scores(nbest: NBestList, weights: Path) -> FloatArray:
 def _expected(
     nbest: NBestList, mbr: str, weights: Path | None, scale: float | None, references: Dataset | None, out: BoolArray
 ) -> FloatArray:
-    from ranker.apps.tuning.reranking import expected_gains, expected_given_gains, posterior
-    from ranker.extractors.base import check_new_texts
-    from ranker.ranking.scorers import MetricScorer, RankerScorer, scorer_of, systems_scorer
+    from ranker.apps.tuning.reranking import expected_gains, expected_given_gains, gain_by, language_note, posterior
+    from ranker.ranking.scorers import scorer_of
 
     chances = None
     if scale is not None:
@@ -207,31 +242,10 @@ def _expected(
         chances = posterior(nbest, out=out)
     if mbr.endswith(".npy"):
         return expected_given_gains(nbest, mbr, chances)
-    gain = scorer_of(Path(mbr) if Path(mbr).is_file() else mbr)
-    check_new_texts(gain.feature_set.members, "hypotheses against each other")
-    if isinstance(gain, MetricScorer):
-        _print_language_note(gain, nbest)
-        return expected_gains(nbest, gain.metric, chances, references)
-    if not gain.feature_set.needs.references:
-        raise OptionError(
-            f"--mbr {mbr}: MBR requires a model that uses references; to rerank by its scores, use --model {mbr}"
-        )
-    alone = systems_scorer(gain)
-    assert isinstance(alone, RankerScorer)
-    _print_language_note(alone.ranker, nbest)
-    return expected_gains(nbest, alone, chances, references)
-
-
-def _print_language_note(scorer: Scorer | Ranker, nbest: NBestList) -> None:
-    """Print the scorer's note, if it has one, on the language of the hypotheses, which serve as references here."""
-    import numpy as np
-
-    from ranker.corpora.formats.in_memory import from_texts
-
-    texts = [*nbest.text_of(np.unique(nbest.sentence, return_index=True)[1])]
-    note = scorer.note(from_texts(texts, texts)) if texts else None
-    if note:
+    gain = gain_by(scorer_of(Path(mbr) if Path(mbr).is_file() else mbr))
+    if note := language_note(gain, nbest):
         print_note(note)
+    return expected_gains(nbest, gain, chances, references)
 
 
 def _print(nbest: NBestList, chosen: Int64Array, scores: FloatArray, form: Form) -> None:

@@ -31,12 +31,12 @@ def read_hypotheses(
     """
     named = str(path)
     if format_of(path) is not None or Path(path).is_dir() or (not Path(path).exists() and named in catalogue.cards()):
-        return _of_dataset(catalogue.load(path))
+        return of_dataset(catalogue.load(path))
     file = display_name(path)
     text = read_text(path)
     first_line = text.lstrip("\n").partition("\n")[0]
     if _JSON.match(text) or any(is_header(first_line, delimiter) for delimiter in ",;\t"):
-        return _of_dataset(parse_dataset(text, "stdin" if named == STDIN else Path(path).name, file))
+        return of_dataset(parse_dataset(text, "stdin" if named == STDIN else Path(path).name, file))
     if SEPARATOR in first_line or not text:
         return parse_nbest(text, file), None
     if is_fairseq(text):
@@ -45,7 +45,8 @@ def read_hypotheses(
     return _of_lines(text.removesuffix("\n").split("\n"), file, sentences, each), None
 
 
-def _of_dataset(dataset: Dataset) -> tuple[NBestList, Dataset]:
+def of_dataset(dataset: Dataset) -> tuple[NBestList, Dataset]:
+    """Return the candidates of a data set as hypotheses of its sources, and the data set."""
     candidates = dataset.candidates
     return _without_features(dataset.name, dataset.candidate_source, candidates["text"].tolist()), dataset
 

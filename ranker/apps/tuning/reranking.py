@@ -24,11 +24,12 @@ from ranker.apps.tuning.weights import Weights
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.checks.faults import fault_note, outranked, without_votes
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.in_memory import from_texts
 from ranker.corpora.formats.nbest import NBestList
 from ranker.errors import DataError, OptionError
 from ranker.extractors.base import Metric, check_new_texts
 from ranker.files import display_name
-from ranker.ranking.scorers import Scorer, candidate_scores
+from ranker.ranking.scorers import MetricScorer, RankerScorer, Scorer, candidate_scores, systems_scorer
 
 _SWEEPS = 100
 
@@ -78,7 +79,7 @@ def score_of_choice(nbest: NBestList, references: Dataset, objective: Scorer, ch
     return float(objective.score(statistics.sum(axis=0)))
 
 
-def oracle(nbest: NBestList, references: Dataset, objective: Scorer) -> Int64Array:
+def oracle_choice(nbest: NBestList, references: Dataset, objective: Scorer) -> Int64Array:
     """Choose one hypothesis per sentence by ascent towards the best joint score, shape (sentences,).
 
     The search starts from each sentence's best hypothesis by itself. Each round finds the best replacement in every
@@ -146,6 +147,25 @@ def expected_gains(
     chances = posterior(nbest) if probability is None else probability
     mass = np.asarray(np.bincount(row, chances, minlength=len(first)), dtype=np.float64)
     return mean_pairwise(nbest, first, gain, mass, references)[0][row]
+
+
+def gain_by(scorer: Scorer) -> Metric | Scorer:
+    """Return what scores one hypothesis against another: a metric, or a ranker without consensus."""
+    check_new_texts(scorer.feature_set.members, "hypotheses against each other")
+    if isinstance(scorer, MetricScorer):
+        return scorer.metric
+    if not scorer.feature_set.needs.references:
+        what = "minimum Bayes risk requires a ranker that uses references"
+        raise OptionError(f"{scorer.name}: {what}; to choose by the scores of this one, give it as the model")
+    return systems_scorer(scorer)
+
+
+def language_note(gain: Metric | Scorer, nbest: NBestList) -> str | None:
+    """Return the note of a gain on the language of the hypotheses, which serve as references here, or None."""
+    texts = [*nbest.text_of(np.unique(nbest.sentence, return_index=True)[1])]
+    # a ranker's scorer would also say that systems are scored without consensus
+    noting = gain.ranker if isinstance(gain, RankerScorer) else gain
+    return noting.note(from_texts(texts, texts)) if texts else None
 
 
 def expected_given_gains(nbest: NBestList, path: str | Path, probability: FloatArray | None = None) -> FloatArray:

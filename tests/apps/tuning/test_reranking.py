@@ -12,7 +12,7 @@ from ranker.apps.tuning.reranking import (
     expected_gains,
     expected_given_gains,
     model_scores,
-    oracle,
+    oracle_choice,
     posterior,
     score_of_choice,
     sentence_scores,
@@ -156,7 +156,7 @@ def test_the_oracle_is_close_to_the_best_of_all_choices(name):
         row = table.rows(nbest)
         choices = np.array(list(itertools.product(*(range(start, start + 5) for start in (0, 5, 10, 15)))))
         best = objective_gain(objective, table.statistics[row[choices]].sum(axis=1)).max()
-        result = oracle(nbest, references, objective)
+        result = oracle_choice(nbest, references, objective)
         alone = best_hypotheses(nbest, sentence_scores(nbest, references, objective), 4)
         own, start = (
             sign_of(objective) * score_of_choice(nbest, references, objective, item) for item in (result, alone)
@@ -169,7 +169,7 @@ def test_the_oracle_of_a_mean_of_sentence_scores_is_the_best_of_every_sentence()
     objective = make_scorer("ribes", None)
     nbest, references = random_list(3, sentences=10)
     scores = sentence_scores(nbest, references, objective)
-    assert oracle(nbest, references, objective).tolist() == best_hypotheses(nbest, scores, 10).tolist()
+    assert oracle_choice(nbest, references, objective).tolist() == best_hypotheses(nbest, scores, 10).tolist()
 
 
 def test_weights_choose_the_first_of_equals_and_miss_empty_sentences():
