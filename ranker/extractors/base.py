@@ -298,6 +298,8 @@ class Metric(FittedExtractor):
         if self.needs.references and len(bare):
             what = "references are missing" if references is None else f"references[{bare[0]}] is empty"
             raise DataError(f"{what}; {self} requires one per translation", file=dataset.name)
+        if self.needs.source and (dataset.sources["text"] == "").any():
+            raise DataError(f"sources are missing; {self} requires one per translation", file=dataset.name)
         self.check_ready()
         statistics = fitted_on(self, dataset).statistics(dataset)
         corpus, signature = float(self.score(statistics.sum(axis=0))), self.resolved(dataset).signature()

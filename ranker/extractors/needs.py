@@ -21,6 +21,8 @@ class Needs:
 
     references: int = 1
     """Minimum total number of references in the data; each source also needs one, unless this is 0."""
+    source: bool = False
+    """True if each source needs its text."""
     candidates: int = 1
     """Number of candidates per source below which the columns cannot differ between candidates."""
     language: str | None = None
@@ -44,6 +46,7 @@ class Needs:
         every = (self, *others)
         return Needs(
             references=max(needs.references for needs in every),
+            source=any(needs.source for needs in every),
             candidates=max(needs.candidates for needs in every),
             language=next((needs.language for needs in every if needs.language), None),
             other_candidates=any(needs.other_candidates for needs in every),

@@ -155,7 +155,7 @@ class FeatureSet:
         `Extractor.fit_transform`.
         """
         self.check_ready()
-        self.check_references(dataset)
+        self.check_inputs(dataset)
         results = [
             extractor.fit_transform(dataset) if extractor.fit_scope == "train" else None
             for extractor in self.extractors
@@ -212,7 +212,7 @@ class FeatureSet:
         `missing_requirement`).
         """
         if not partial:
-            self.check_references(dataset)
+            self.check_inputs(dataset)
         is_used = np.ones(len(self.extractors), dtype=bool) if used is None else used
         known = [None] * len(self.extractors)
         whole = self.needs.other_sources or any(extractor.fit_scope == "ranked" for extractor in self.extractors)
@@ -282,22 +282,36 @@ class FeatureSet:
         for extractor in self.extractors:
             extractor.check_ready()
 
-    def check_references(self, dataset: Dataset, sources: BoolArray | None = None) -> None:
-        """Raise a `DataError` if a column needs a reference and a source with candidates has none.
+    def check_inputs(self, dataset: Dataset, sources: BoolArray | None = None) -> None:
+        """Raise a `DataError` if a column needs a reference or a source text, and a source with candidates has none.
 
         If a mask `sources` is given, only the sources in the mask are checked.
         """
-        needy = [extractor for extractor in self.extractors if extractor.needs.references]
-        empty = (np.diff(dataset.reference_offsets) == 0) & (np.diff(dataset.candidate_offsets) > 0)
+        checked = np.diff(dataset.candidate_offsets) > 0
         if sources is not None:
-            empty &= sources
-        if needy and empty.any():
-            source = int(np.argmax(empty))
-            raise DataError(
-                f"{source_place(dataset, source)} has no reference, which column {needy[0].columns[0]!r} requires "
-                f"(missing in {int(empty.sum()):,} of {counted(len(empty), 'source')}): add references, or, "
-                "to rank translations, choose features that need none, such as consensus"
-            )
+            checked = checked & sources
+        inputs = (
+            (
+                "reference",
+                [extractor for extractor in self.extractors if extractor.needs.references],
+                np.diff(dataset.reference_offsets) == 0,
+                "add references, or, to rank translations, choose features that need none, such as consensus",
+            ),
+            (
+                "source text",
+                [extractor for extractor in self.extractors if extractor.needs.source],
+                (dataset.sources["text"] == "").to_numpy(bool),
+                "add the sources (-s), or choose features that need none",
+            ),
+        )
+        for what, needy, lacking, advice in inputs:
+            lacking = lacking & checked
+            if needy and lacking.any():
+                source = int(np.argmax(lacking))
+                raise DataError(
+                    f"{source_place(dataset, source)} has no {what}, which column {needy[0].columns[0]!r} requires "
+                    f"(missing in {int(lacking.sum()):,} of {counted(len(lacking), 'source')}): {advice}"
+                )
 
 
 def context_for(extractor: Extractor, dataset: Dataset) -> tuple[Dataset, BoolArray | slice]:

@@ -99,6 +99,8 @@ class _Reward:
         if scorer.feature_set.needs.references and not len(dataset.references):
             what = f"no references: {scorer.name} requires a list of references in {self.references!r}"
             raise DataError(what, file="reward")
+        if scorer.feature_set.needs.source and not (dataset.sources["text"] != "").all():
+            raise DataError(f"no sources: {scorer.name} requires a list of them in 'sources'", file="reward")
         scores = scorer.score(scorer.statistics(dataset))
         faulty = faults(dataset) != "" if self.checks else np.zeros(len(dataset), dtype=bool)
         if is_fraction(scorer):

@@ -65,7 +65,7 @@ class Features(TransformerMixin, BaseEstimator):
             For an unknown feature.
         """
         features, dataset = FeatureSet.parse(self.features), _read(X)[0]
-        features.check_references(dataset)
+        features.check_inputs(dataset)
         self.feature_set_ = features.fit(dataset)
         return self
 

@@ -104,7 +104,7 @@ class MetricScorer(Scorer):
         """Return the metric's statistics; candidates that are references are compared with the other references."""
         self.metric.check_ready()
         dataset, chosen = context_for(self.metric, dataset)
-        self.feature_set.check_references(dataset)
+        self.feature_set.check_inputs(dataset)
         fitted = fitted_on(self.metric, dataset)
         made = checked(fitted, "statistics", fitted.statistics(dataset), (len(dataset), fitted.width))
         statistics = made.astype(np.float64)

@@ -108,7 +108,7 @@ class TrainingTable:
         dataset = added.outputs if added else self.dataset
         main_weight_set = 0
         if parent is None:
-            features.check_references(dataset)
+            features.check_inputs(dataset)
             reason = features.missing_requirement(dataset)
             if reason:
                 raise DataError(f"nothing can be learnt: {reason}; add references", file=dataset.name)

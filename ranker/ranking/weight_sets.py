@@ -24,8 +24,9 @@ LARGEST = 1e100
 
 @dataclass(frozen=True, eq=False)
 class AvailableInputs:
-    """Per source: any reference, number of candidates, English or not; and the total number of references."""
+    """Per source: its text, any reference, number of candidates, English or not; and the total number of references."""
 
+    has_text: BoolArray
     has_reference: BoolArray
     candidates: Int64Array
     english: BoolArray
@@ -37,7 +38,8 @@ class AvailableInputs:
         An extractor's need for a language counts only if `by_language` is True.
         """
         masks = [
-            (self.has_reference | (needs.references == 0))
+            (self.has_text | (not needs.source))
+            & (self.has_reference | (needs.references == 0))
             & (self.candidates >= needs.candidates)
             & (self.references >= needs.references)
             & (self.english | (not (by_language and needs.language is not None)))
@@ -57,7 +59,10 @@ def available_inputs(dataset: Dataset) -> AvailableInputs:
         # the candidates are added later, so every source counts as having enough
         candidates = np.full(len(dataset.sources), np.iinfo(np.int64).max)
     has_reference = np.diff(dataset.reference_offsets) > 0
-    return AvailableInputs(has_reference, candidates.astype(np.int64), in_english(dataset), len(dataset.references))
+    has_text = (dataset.sources["text"] != "").to_numpy(bool)
+    return AvailableInputs(
+        has_text, has_reference, candidates.astype(np.int64), in_english(dataset), len(dataset.references)
+    )
 
 
 def usable(extractors: Sequence[Extractor], dataset: Dataset) -> BoolArray:
@@ -73,8 +78,13 @@ def usable_sets(extractors: Sequence[Extractor], *, by_language: bool = False) -
     candidates = sorted({plenty, *(each.candidates - 1 for each in needs)})
     cases = [
         AvailableInputs(
-            np.full(len(candidates), has_reference), np.array(candidates), np.full(len(candidates), english), number
+            np.full(len(candidates), has_text),
+            np.full(len(candidates), has_reference),
+            np.array(candidates),
+            np.full(len(candidates), english),
+            number,
         ).suffices(extractors, by_language=True)
+        for has_text in (True, False)
         for has_reference in (True, False)
         for number in sorted(references)
         for english in ([True, False] if by_language else [True])
@@ -155,7 +165,7 @@ class WeightSets:
         if (lost & scorable).any():
             all_lost = lost[scorable].all()
             if all_lost or self.need_references or len(dataset.references):
-                FeatureSet(self.extractors).check_references(dataset, lost & scorable)
+                FeatureSet(self.extractors).check_inputs(dataset, lost & scorable)
             if all_lost:
                 fewest = max(extractor.needs.candidates for extractor in self.extractors)
                 reason = join_notes(extractor.needs.missing(dataset) for extractor in self.extractors)
@@ -262,6 +272,7 @@ def _reasons(
     needs = [extractor.needs for extractor in missing]
     fewest = max(each.candidates for each in needs)
     lacks = {
+        "without a source text": ~inputs.has_text[rows] & any(each.source for each in needs),
         "without a reference": ~inputs.has_reference[rows] & any(each.references > 0 for each in needs),
         f"with fewer than {fewest} candidates": inputs.candidates[rows] < fewest,
         "not in English": ~inputs.english[rows] & any(each.language is not None for each in needs),

@@ -83,7 +83,7 @@ def test_a_source_without_reference_is_refused_where_a_feature_needs_one(few):
     )
     assert str(refused.value) == f"{message}, to rank translations, choose features that need none, such as consensus"
     # a source that has nothing to be scored needs nothing
-    FeatureSet.parse("ter").check_references(dataset.select_sources([True, False, False, True]))
+    FeatureSet.parse("ter").check_inputs(dataset.select_sources([True, False, False, True]))
 
 
 def test_a_feature_that_is_no_finite_number_is_refused(few, monkeypatch):

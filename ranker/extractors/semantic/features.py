@@ -86,9 +86,9 @@ class Semantic(FittedExtractor):
 
     @property
     def needs(self) -> Needs:
-        """Needs of the columns: a reference, unless `against` is ``source``; English for encoders of English only."""
+        """Needs of the columns: a reference or the text of the source; English for encoders of English only."""
         needs = Needs.english(*(("encoder",) if self.encoder in (INCLUDED, SMALL) else ()))
-        return dataclasses.replace(needs, references=int(self.against == "references"))
+        return dataclasses.replace(needs, references=int(self.against == "references"), source=self.against == "source")
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ import shutil
 import numpy as np
 import pytest
 
-from ranker import threads
-from ranker.errors import MissingError, ModelError, OptionError
-from ranker.extractors.registry import make_features
+from ranker import evaluate, reward, threads
+from ranker.errors import DataError, MissingError, ModelError, OptionError
+from ranker.extractors.registry import make_features, make_metric
 from ranker.extractors.semantic import features as module
 from ranker.extractors.semantic.features import Semantic
 from ranker.learning.encoder import embedding as encoders
@@ -143,6 +143,33 @@ def test_the_source_can_stand_in_for_references(made):
     np.testing.assert_allclose(columns, Semantic().transform(dataset_of([(REFERENCES[:1], CANDIDATES)])), atol=1e-5)
     nothing = made.select_candidates(np.zeros(len(made), dtype=bool))
     assert Semantic(against="source").transform(nothing).shape == (0, 4)
+
+
+def test_a_source_without_text_is_not_compared_with():
+    """Scores of 0 for all candidates said nothing, and nothing said so."""
+    extractor = "semantic[against=source]"
+    texts = dataset_of([(REFERENCES[:1], CANDIDATES[:4]), (REFERENCES[:1], CANDIDATES[:4])], sources=["", "a cat"])
+    wanted = (
+        r"has no source text, which column 'semantic\[against=source\]\.\w+' requires \(missing in 1 of 2 sources\)"
+    )
+    with pytest.raises(DataError, match=wanted):
+        FeatureSet.parse(extractor).transform(texts)
+    with pytest.raises(DataError, match=wanted):
+        evaluate(texts, f"{extractor}.f", human=np.arange(8.0))
+    with pytest.raises(DataError, match="sources are missing"):
+        make_metric(f"{extractor}.f")(["a cat"])
+    with pytest.raises(DataError, match=r"no sources: .* requires a list of them in 'sources'"):
+        reward(f"{extractor}.f")(["a cat"])
+
+
+def test_a_source_without_text_is_ranked_by_what_is_left():
+    training = dataset_of([([reference], CANDIDATES[:4]) for reference in REFERENCES], kind="fluency")
+    ranker = Ranker("semantic[against=source],chrf").fit(training)
+    texts = dataset_of([(REFERENCES[:1], CANDIDATES[:4]), (REFERENCES[:1], CANDIDATES[:4])], sources=["", "a cat"])
+    parts = ranker.contributions(texts)
+    assert not parts[:4, :4].any()
+    assert parts[4:, :4].any()
+    assert "1 of 2 sources without a source text; ranked without semantic" in str(ranker.note(texts))
 
 
 @pytest.mark.parametrize("options", ["", "[special_tokens=match]", "[against=source]"])

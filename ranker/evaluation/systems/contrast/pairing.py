@@ -47,7 +47,7 @@ class ContrastedSystems:
         chosen = np.zeros(len(dataset), dtype=bool)
         chosen[rows[either].ravel()] = True
         selected = dataset.select_candidates(chosen).select_sources(either)
-        FeatureSet((F1(),)).check_references(selected)
+        FeatureSet((F1(),)).check_inputs(selected)
         batch = token_batch(selected, tokenizer, lowercase=lowercase)
         rows = system_pair(selected, first, second)
         return cls(selected, rows, batch, _best_references(selected, batch)[rows])
