@@ -1,12 +1,12 @@
 """Candidate scores and preference pairs derived from judgements, to train and evaluate rankers.
 
-A *kind* names what people were asked. ``fluency`` and ``adequacy`` are scores of judges, standardised per judge
-over the data set and averaged over a candidate's judges (else the corpus's own ``fluency_z``, else
-``fluency_raw``); ``win-rate`` is wins / (wins + losses) of a candidate against its peers; ``mean-rank`` its mean
-place in relative rankings; ``mqm`` the error penalty of MQM. Any other rating of the corpus goes by its own
-name. Scores come out so that higher is better: ratings whose names say that lower is better (see
-`ranker.corpora.column_names`), or that were asked for as ``NAME:lower``, are negated. Penalties of which none is above
-0 were negated before, as MQM is often published, so higher is better.
+A *kind* names what people were asked. ``fluency`` and ``adequacy`` are scores of judges (else the corpus's own
+``fluency_z``, else ``fluency_raw``); ``win-rate`` is wins / (wins + losses) of a candidate against its peers;
+``mean-rank`` its mean place in relative rankings; ``mqm`` the error penalty of MQM. Any other rating of the corpus goes
+by its own name. Ratings by judges whose names are known are standardised per judge over the data set, but for MQM's
+penalties, and averaged over a candidate's judges. Scores come out so that higher is better: ratings whose names say
+that lower is better (see `ranker.corpora.column_names`), or that were asked for as ``NAME:lower``, are negated.
+Penalties of which none is above 0 were negated before, as MQM is often published, so higher is better.
 """
 
 from __future__ import annotations
@@ -201,9 +201,33 @@ def human_scores(dataset: Dataset, kind: str = AUTO) -> FloatArray:
         return sign * _win_rates(dataset)
     values = ratings["value"].to_numpy(np.float64)
     judges = ratings["judge"].fillna("").to_numpy(object)
-    if any(judges):
+    if any(judges) and wanted.name != MQM:
         values = _standardised(values, pd.factorize(judges)[0])
+        _note_apart(dataset, ratings)
     return sign * mean_ratings(dataset, ratings, values)
+
+
+def _note_apart(dataset: Dataset, ratings: pd.DataFrame) -> None:
+    """Note that judges rated different systems, so that scores standardised per judge do not compare these systems."""
+    from scipy.sparse import coo_array  # slow
+    from scipy.sparse.csgraph import connected_components
+
+    rows = ratings["candidate"].to_numpy(np.int64)
+    pairs = dataset.source_language_pairs[dataset.candidate_source[rows]]
+    systems = dataset.candidates["system"].to_numpy(object)[rows].astype(str)
+    for lp in dict.fromkeys(pairs):
+        inside = pairs == lp
+        names, system = np.unique(systems[inside], return_inverse=True)
+        judge = pd.factorize(ratings["judge"].to_numpy(object)[inside], use_na_sentinel=False)[0]
+        size = len(names) + int(judge.max()) + 1
+        graph = coo_array((np.ones(len(system)), (system, len(names) + judge)), shape=(size, size))
+        group = connected_components(graph, directed=False)[1][: len(names)]
+        if group.max() > 0:
+            first, second = (names[group == place].tolist() for place in range(2))
+            both = " and ".join(f"{', '.join(some[:4])}{', ...' if len(some) > 4 else ''}" for some in (first, second))
+            what = f"no judge rated systems of both {both}: scores standardised per judge do not compare these"
+            _note_once(dataset, f"{lp}: {what}; if the judges' scales are the same, remove their names")
+            return
 
 
 def mean_ratings(dataset: Dataset, ratings: pd.DataFrame, values: FloatArray) -> FloatArray:

@@ -83,7 +83,7 @@ class _Reward:
     ) -> list[float]:
         """Return the reward of each completion."""
         scorer, references = self.scorer, columns.get(self.references)
-        for name, values in (("completions", completions), (self.references, references or [])):
+        for name, values in (("completions", completions), (self.references, [] if references is None else references)):
             if isinstance(values, str) or not isinstance(values, Iterable):
                 what = f"{name}: expected a list, one entry per completion, found {shown(values)}"
                 raise DataError(what, file="reward")

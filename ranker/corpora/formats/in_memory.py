@@ -17,7 +17,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ranker.arrays import Int64Array
-from ranker.corpora.column_names import canonical, kinds_of
+from ranker.corpora.column_names import canonical, is_metadata, kinds_of
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.json_lines import CANDIDATES, read_records
 from ranker.corpora.formats.table_shapes import columns_of_records, is_other_shape, table_dataset
@@ -84,13 +84,16 @@ def dataset_and_rows(
     frame: pd.DataFrame | Any, name: str = "frame", lp: str | None = None, systems: Sequence[str] = ()
 ) -> tuple[Dataset, Int64Array | None]:
     """Return a frame's data set, and each row's candidate, shape (rows,), or None if rows hold several candidates."""
+    reason = ""
     if not isinstance(frame, pd.DataFrame) and is_frame(frame):
         arrow = hasattr(frame, "__arrow_c_stream__")
-        # of a series it makes no table
-        with contextlib.suppress(pa.ArrowInvalid):
-            frame = pa.table(frame).to_pandas() if arrow else frame.to_pandas()
+        # of a series it makes no table, and of large integers beside missing ones pandas would make rounded numbers
+        try:
+            frame = pa.table(frame).to_pandas(types_mapper=pd.ArrowDtype) if arrow else frame.to_pandas()
+        except (pa.ArrowException, OverflowError) as error:
+            reason = f" that Arrow does not read ({error})" if hasattr(frame, "columns") else ""
     if not isinstance(frame, pd.DataFrame):
-        what = f"expected a data frame with one row per candidate, found {type(frame).__name__}"
+        what = f"expected a data frame with one row per candidate, found {type(frame).__name__}{reason}"
         raise DataError(f"{what}: use ranker.from_records for records, ranker.from_texts for texts", file=name)
     if frame.columns.nlevels > 1:
         raise DataError("multi-level columns: expected one name per column; flatten the columns", file=name)
@@ -109,7 +112,7 @@ def dataset_and_rows(
         levels = _levels(frame.index, header)
         header += levels
         columns += [pd.Series(frame.index.get_level_values(number)) for number in levels.values()]
-        values = [_arrow(column) for column in columns]
+        values = [_arrow(key, column) for key, column in zip(header, columns, strict=True)]
         rows = np.arange(len(frame))
         dataset, candidates = table_dataset(Columns(header, values, rows, name, "row"), name, systems)
     return with_language_pair(dataset, [lp] if lp else []), candidates
@@ -349,11 +352,21 @@ def _naming(name: str, place: Callable[[int], str]) -> Iterator[None]:
         raise DataError(f"{what}: remove halves of surrogate pairs", file=name) from None
 
 
-def _arrow(column: pd.Series) -> pa.ChunkedArray:
-    """Convert a column to Arrow: pandas' missing values become nulls, and types unknown to Arrow become text."""
+def _arrow(name: str, column: pd.Series) -> pa.ChunkedArray:
+    """Convert a column to Arrow: pandas' missing values become nulls, and types unknown to Arrow become text.
+
+    Lists beside texts are refused, unless they are in a column that is not read.
+    """
     try:
         array = pa.array(column, from_pandas=True)
     except (pa.ArrowException, OverflowError):
+        nested = (
+            row for row, value in enumerate(column) if isinstance(value, Mapping | list | tuple | set | np.ndarray)
+        )
+        row = None if is_metadata(name) else next(nested, None)
+        if row is not None:
+            what = f"column {shown(name)}: expected a text or a number in each cell, found {shown(column.iloc[row])}"
+            raise DataError(f"{what}: divide it, as in reference1, reference2, ...", line=row) from None
         missing = column.isna().to_numpy(bool)
         array = pa.array([None if gone else str(value) for value, gone in zip(column, missing, strict=True)])
     return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])

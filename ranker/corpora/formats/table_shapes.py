@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ranker.arrays import Int64Array
 from ranker.corpora import column_names as names
@@ -25,6 +26,7 @@ from ranker.corpora.formats.json_lines import CANDIDATES, has_errors
 from ranker.corpora.formats.preference_tables import TEXTS, PreferenceColumns, read_preferences, relation_of
 from ranker.corpora.formats.program_outputs import is_of_program
 from ranker.corpora.formats.tables import (
+    MISSING,
     Columns,
     holds_text,
     interleaved,
@@ -248,7 +250,14 @@ def _by_candidate(table: Columns, systems: Sequence[str]) -> Columns:
             what = f"no column {system!r}{nearest(system, table.header)}; expected names of columns in --systems"
             raise DataError(what, file=table.file, line=table.header_line)
     size, number = len(table.lines), len(systems)
-    outputs = [texts_of(cells[system], system, table.file, table.lines).fill_null("") for system in systems]
+    outputs = [texts_of(cells[system], system, table.file, table.lines) for system in systems]
+    for system, texts in zip(systems, outputs, strict=True):
+        # an empty cell of CSV is an empty text
+        if texts.null_count and table.header_line is None:
+            row = pc.index(texts.is_null(), True).as_py()
+            what = f"column {shown(system)}: expected text, found nothing {MISSING}"
+            raise DataError(what, file=table.file, line=int(table.lines[row]))
+    outputs = [texts.fill_null("") for texts in outputs]
     others = {
         key: value
         for key, column, value in zip(table.header, table.canonical, table.values, strict=True)

@@ -15,6 +15,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, Judged
 from ranker.corpora.languages import is_of_pair
 from ranker.corpora.own_references import only_references
+from ranker.corpora.records import shown
 from ranker.errors import DataError, counted, log_note
 from ranker.evaluation.choices import LEVELS, Correction, Level, Test
 from ranker.evaluation.metrics.candidates import CandidateScores
@@ -55,14 +56,15 @@ def evaluate(
     candidates : Dataset, DataFrame, list of dict, str or Path
         With human judgements; see `ranker.ranking.ranker.Ranker.score` for the forms.
     scores : array-like, shape (candidates,), Series or DataFrame, scorer, list of scorers, or mapping
-        One score per candidate (for a frame, per row), higher is better; or what `Ranker.score` or `Ranker.rank`
-        returned for these candidates; or a metric or ranker that scores them, or its name. Only judged candidates
-        count; a candidate that is the only reference of its source may have the score NaN. The members of a list of
-        metrics and rankers, or of a mapping of names to any of these, are compared.
+        One score per candidate (for a frame, per row), higher is better; or a Series, which is matched by its index; or
+        what `Ranker.score` or `Ranker.rank` returned for these candidates; or a metric or ranker that scores them, or
+        its name. For segments only judged candidates count, for documents and systems all that have a score. A
+        candidate that is the only reference of its source may have the score NaN. The members of a list of metrics and
+        rankers, or of a mapping of names to any of these, are compared.
     kind : str
         Kind of judgement; see `ranker.corpora.judgements`.
     human : float array, shape (candidates,), optional
-        Human scores (for a frame, one per row); by default those of `kind`.
+        Human scores (for a frame, one per row, equal for the rows of one candidate); by default those of `kind`.
     levels : sequence of {"segment", "document", "system"}, optional
         Levels at which several scorers are compared (default: all). A single scorer is evaluated at segment level, or
         at these levels if they are given.
@@ -214,7 +216,15 @@ def _in_order(scores: Any, rows: CandidateRows, name: str) -> FloatArray:
         )
     if len(infinite := np.flatnonzero(np.isinf(by_row))):
         raise DataError(f"row {infinite[0]} is {by_row[infinite[0]]}, expected finite numbers", file=name)
-    return np.asarray(by_row[rows.first])
+    first = rows.first
+    if rows.candidate is not None:
+        same = by_row[first][rows.candidate]
+        differ = np.flatnonzero((by_row != same) & ~(np.isnan(by_row) & np.isnan(same)))
+        if len(differ):
+            row, other = int(differ[0]), int(first[rows.candidate[differ[0]]])
+            what = f"rows {other} and {row} are of one candidate and have {by_row[other]:g} and {by_row[row]:g}"
+            raise DataError(f"{what}, expected one number per candidate, such as the mean", file=name)
+    return np.asarray(by_row[first])
 
 
 def _by_label(scores: pd.DataFrame | pd.Series, rows: CandidateRows, name: str) -> pd.Series:
@@ -224,7 +234,31 @@ def _by_label(scores: pd.DataFrame | pd.Series, rows: CandidateRows, name: str) 
     if isinstance(scores, pd.DataFrame):
         if "score" not in scores:
             raise DataError(f"{wanted} for the same candidates", file=name)
-        scores = scores["score"]
+        frame, scores = scores, scores["score"]
+        of_row = _matched(scores, rows, name, wanted)
+        _check_texts(frame.reindex(of_row.index) if frame.index.is_unique else frame, rows, name)
+        return of_row
+    return _matched(scores, rows, name, wanted)
+
+
+def _check_texts(frame: pd.DataFrame, rows: CandidateRows, name: str) -> None:
+    """Refuse scores whose texts, which results of `Ranker.score` have, are not those of the rows that they are for."""
+    candidate = np.arange(len(rows.dataset)) if rows.candidate is None else rows.candidate
+    texts = {"text": rows.dataset.candidates["text"].to_numpy(object)[candidate]}
+    texts["source"] = rows.dataset.sources["text"].to_numpy(object)[rows.dataset.candidate_source[candidate]]
+    for column, expected in texts.items():
+        if column not in frame or len(frame) != len(expected):
+            continue
+        found = [text if isinstance(text, str) else "" for text in frame[column]]
+        scored = np.flatnonzero(frame["score"].notna().to_numpy(bool)).tolist()
+        row = next((row for row in scored if found[row] != expected[row]), None)
+        if row is not None:
+            what = f"row {row} has the score of the {column} {shown(found[row])}, but that of the data is"
+            advice = "score the same data, in the same form: the rows of a frame are not in the order of a data set"
+            raise DataError(f"{what} {shown(expected[row])}: {advice}", file=name)
+
+
+def _matched(scores: pd.Series, rows: CandidateRows, name: str, wanted: str) -> pd.Series:
     if scores.index.equals(rows.index):
         return scores
     # if a candidate has several rows, its score is that of the first row
