@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import ranker
@@ -53,6 +55,11 @@ def test_what_is_no_text_is_refused_in_one_line(columns, message):
         ranker.reward("chrf")(**{"references": ["x"] * 2, **columns})
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("listed", [list, np.array, pd.Series])
+def test_texts_may_be_arrays(listed):
+    assert ranker.reward("chrf")(listed(["a b", "c"]), references=listed(["a b", "d"])) == [1, 0]
 
 
 def test_a_reward_by_the_agreement_of_candidates_is_refused_without_advice_for_the_command_line():

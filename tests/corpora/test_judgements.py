@@ -50,6 +50,24 @@ def test_a_judge_who_gives_all_outputs_the_same_score_adds_nothing():
     assert human_scores(data, "fluency").tolist() == [0, 0, 0, 0]
 
 
+def test_penalties_of_several_raters_are_averaged_as_they_are():
+    data = dataset([[("mqm", "a", 5), ("mqm", "b", 1)], [("mqm", "a", 0)], [("mqm", "b", 2)]])
+    assert human_scores(data, "mqm").tolist() == [-3, 0, -2]
+
+
+def test_judges_of_different_systems_are_noted(caplog):
+    def notes(*judges: str) -> str:
+        caplog.clear()
+        rated = [[("esa", judge, float(place + at)) for at, judge in enumerate(by)] for place, by in enumerate(judges)]
+        human_scores(dataset(rated), "esa")
+        return caplog.text
+
+    assert "no judge rated systems of both s0, s1 and s2, s3: scores standardised per judge do not" in notes(
+        "a", "a", "b", "bc"
+    )
+    assert not notes("a", "ab", "b", "bc")
+
+
 def test_penalties_and_mean_ranks_are_turned_round():
     data = dataset([[("mqm_total", None, 5), ("rr_mean_rank", None, 1)], [("mqm_total", None, 0)]])
     assert human_scores(data, "mqm").tolist() == [-5, 0]

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import ranker
-from ranker import Dataset, Features, Ranker, evaluate, from_records, make_metric
+from ranker import Dataset, Features, Ranker, evaluate, from_frame, from_records, make_metric
 from ranker.errors import DataError, MissingError, OptionError
 from ranker.evaluation.metrics import cross_validation, evaluation
 from ranker.evaluation.systems import run
@@ -152,6 +152,27 @@ def test_evaluate_takes_frames(learnt, data):
     assert again.estimate("segment.spearman").value == pytest.approx(1)
     with pytest.raises(DataError, match="found DataFrame with 8 rows as scores of 9 candidates, expected the result"):
         evaluate(data, learnt.score(data).iloc[:8], resamples=0)
+
+
+def test_scores_of_other_texts_are_refused(data):
+    """Rows of a frame and candidates of a data set have the same numbers but another order."""
+    frame = data.to_frame().sort_values("system", ignore_index=True)
+    expected = r"scores: row \d has the score of the text .*, but that of the data is .*: score the same data"
+    for one, other in ((frame, from_frame(frame)), (from_frame(frame), frame)):
+        assert evaluate(one, ranker.score(one, "chrf"), resamples=0).cells
+        with pytest.raises(DataError, match=expected):
+            evaluate(one, ranker.score(other, "chrf"), resamples=0)
+    with pytest.raises(DataError, match=expected):
+        evaluate(frame, ranker.score(frame, "chrf").iloc[::-1].reset_index(drop=True), resamples=0)
+
+
+def test_rows_of_one_candidate_have_one_score(data):
+    judges = pd.concat([data.to_frame().assign(judge=judge) for judge in ("one", "two")], ignore_index=True)
+    own = judges["adequacy"].to_numpy() + (judges["judge"] == "two")
+    with pytest.raises(
+        DataError, match=r"human: rows 0 and 9 are of one candidate and have .*, expected one number per"
+    ):
+        evaluate(judges, judges["adequacy"], human=own, resamples=0)
 
 
 def test_evaluate_takes_scores_in_the_order_of_the_frame(data):

@@ -271,14 +271,14 @@ class SegmentStatistics(StatisticSet):
         basis |= {f"{identity}.pooled": of_mean for identity, of_mean in basis.items()}
         if "segment.acc-eq" in self.places:
             calibration = calibrate(self.human, scores, self.offsets)
-            widened = calibration.epsilon * (1 + 1e-12)
-            tied = count_pairs(self.human, scores, self.offsets, epsilon=widened) if calibration.epsilon else counts
+            epsilon = calibration.epsilon
+            tied = count_pairs(self.human, scores, self.offsets, epsilon=epsilon) if epsilon else counts
             # where people order no candidates, calibration ties all
             ordered = self.classes.max(initial=0) > 1
             accuracy = accuracy_with_ties(tied) if ordered else np.full(self.units, np.nan)
             groups = calibration.groups if ordered else 0
             blocks["segment.acc-eq"] = _defined(accuracy)
-            basis["segment.acc-eq"] = Basis(groups, self.units - groups, detail={"epsilon": float(calibration.epsilon)})
+            basis["segment.acc-eq"] = Basis(groups, self.units - groups, detail={"epsilon": epsilon})
         blocks["segment.tau.scores"] = counts[:, :3].astype(np.float64)
         basis["segment.tau.scores"] = Basis(int(counts[:, :3].sum()))
         # any constant would do, but scores that are swapped between metrics must be shifted by the same one

@@ -103,6 +103,43 @@ def test_errors_name_the_row(changed, message):
     assert str(raised.value).startswith(message)
 
 
+def test_a_missing_output_of_a_column_of_a_system_is_refused(tmp_path):
+    """It was read as an empty output, as an empty cell of CSV is."""
+    wide = pd.DataFrame({"source": ["x", "y"], "reference": ["a", "b"], "A": ["a", None], "B": ["c", "d"]})
+    with pytest.raises(DataError, match=r"frame, row 1: column 'A': expected text, found nothing"):
+        from_frame(wide)
+    wide.to_parquet(tmp_path / "wide.parquet")
+    with pytest.raises(DataError, match=r"wide.parquet:2: column 'A': expected text, found nothing"):
+        read_dataset(tmp_path / "wide.parquet")
+    with pytest.raises(DataError, match=r"records\[1\]: column 'A': expected text, found nothing"):
+        from_records([{"source": "x", "A": "a", "B": "c"}, {"source": "y", "B": "d"}])
+    (tmp_path / "wide.csv").write_text("source,A,B\nx,a,c\ny,,d\n", encoding="utf-8")
+    assert read_dataset(tmp_path / "wide.csv").candidates["text"].tolist() == ["a", "c", "", "d"]
+
+
+@pytest.mark.parametrize("column", ["ref", "mt", "fluency"])
+def test_lists_beside_texts_are_refused(column):
+    """They were read as what Python writes for a list."""
+    mixed = FRAME.astype(object)
+    mixed.at[1, column] = ["a", "b"]
+    with pytest.raises(DataError, match=rf"frame, row 1: column '{column}': expected a text or a number in each cell"):
+        from_frame(mixed)
+    assert len(from_frame(FRAME.assign(meta=[{"a": 1}, "x", ["y"]]))) == 3
+
+
+def test_large_numbers_beside_missing_ones_are_not_rounded():
+    table = pa.table(
+        {
+            "source": ["a", "a", "c"],
+            "text": ["x", "y", "z"],
+            "system": ["s", "t", "s"],
+            "judge": pa.array([2**60 + 1, None, 2**60 + 3], pa.int64()),
+            "fluency": [1, 2, 3],
+        }
+    )
+    assert from_frame(table).ratings["judge"].fillna("").tolist() == [str(2**60 + 1), "", str(2**60 + 3)]
+
+
 def test_errors_of_whole_frames():
     with pytest.raises(DataError, match="frame: column 'text' is missing"):
         from_frame(FRAME.drop(columns="mt"))

@@ -477,6 +477,23 @@ def test_what_people_order_by_rounding_errors_alone_has_no_agreement(caplog):
     assert np.isnan(comparison.estimate("system.accuracy", metric="n").value)
 
 
+def test_accuracy_with_ties_is_the_best_of_all_thresholds():
+    """Scores of few digits have distances that differ by rounding alone: 0.3 - 0.2 is below 0.2 - 0.1."""
+    generator = np.random.default_rng(0)
+    first, second = np.triu_indices(4, 1)
+    for human, scores in (
+        (np.array([[1.0, 1, 9, 20], [1, 2, 9, 20]]), np.array([[0.3, 0.2, 5, 9], [0.1, 0.2, 5, 9]])),
+        (generator.integers(0, 3, (40, 4)).astype(float), generator.random((40, 4)).round(1)),
+    ):
+        found = compare([(graded(human), [CandidateScores("m", scores.ravel())])], resamples=0)
+        by_human, by_score = (values[:, first] - values[:, second] for values in (human, scores))
+        accuracy = [
+            np.where(np.abs(by_score) <= limit, by_human == 0, by_human * by_score > 0).mean()
+            for limit in np.unique(np.append(np.abs(by_score), 0.0))
+        ]
+        assert found.estimate("segment.acc-eq").value == pytest.approx(max(accuracy), abs=1e-12)
+
+
 def test_ratings_that_all_tie_have_no_accuracy_beside_preferences():
     level = graded(np.full((8, 2), 3.0))
     data = replace(preferred(np.tile([1.0, 2.0], (8, 1))), ratings=level.ratings)
