@@ -10,6 +10,9 @@ features look better here than on new data: `--encoder DIR/{corpus}` takes, for 
 confidence from rankers that leave each corpus out, by the encoder that is named; means and scales of features are those
 by the included one. The rankers that leave a corpus out are kept in the folder --left-out,
 `left-out/MODEL` for `bench/confidence.py` and `bench/agreement_curve.py`.
+
+--add-source DIR/{corpus} adds to the included `consensus` or `full-any` the comparison with the source, for sources
+with one or two candidates and no reference; the names are those of encoders that left out a corpus, for the confidence.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ from ranker.evaluation.resampling.significance import bootstrap_interval
 from ranker.extractors.base import Extractor
 from ranker.extractors.registry import make_metric
 from ranker.learning.encoder.files import MULTILINGUAL, SMALL
-from ranker.ranking.confidence import fit_confidence
+from ranker.ranking.confidence import Confidence, JudgedPairs, fit_confidence
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.ranker import Ranker
 from ranker.ranking.training import TrainingTable, learn_weights, standardiser
@@ -107,6 +110,7 @@ MODELS = {
 }
 MISMATCH = 1.5
 """Points of score that each difference found by `mismatch` costs in `full` (`bench/mismatch_weights.py`)."""
+SOURCE = "semantic[encoder={encoder},against=source]"
 CHRF_SHARE = 0.25
 """Weight of agreement by chrF where nothing else is left, that by the encoder being 1, in units of their spread."""
 
@@ -190,8 +194,15 @@ def main() -> None:
     parser.add_argument("--encoder", help="folder of an encoder, perhaps with {corpus} in it")
     parser.add_argument("--output", type=Path, help="file for a ranker that learns from all corpora")
     parser.add_argument("--left-out", type=Path, help="folder for rankers that leave out a corpus")
+    parser.add_argument(
+        "--add-source", metavar="DIR/{corpus}", help="encoders of many languages that left out a corpus"
+    )
     options = parser.parse_args()
     model = MODELS[options.model]
+    if options.add_source:
+        people = corpora_for(model, options.most)
+        with_source(Ranker.load(options.model), people, options.add_source).save(options.output)
+        return
     encoder = f"encoder={options.encoder}" if options.encoder else model.before
     if not encoder:
         parser.error(f"{options.model} needs --encoder, the one before training")
@@ -271,6 +282,75 @@ def with_mismatch(old: Ranker) -> Ranker:
     assert old.model
     old.model = old.model.changed(feature_set=features, mean=mean, scale=scale, weight_sets=sets)
     return old
+
+
+def with_source(old: Ranker, people: dict[str, Judged], encoders: str) -> Ranker:
+    """Return a ranker that compares a candidate with the source where nothing else is left, and print how well.
+
+    The weight makes no difference to ranks. The confidence is learnt from the corpora that an encoder has left out.
+    """
+    assert old.model
+    assert not old.feature_set.needs.source
+    added = FeatureSet.parse(SOURCE.format(encoder=MULTILINGUAL))
+    made, table_of_all = together([*people.values()]).with_features(added)
+    mean, scale = standardiser(table_of_all.columns)
+    features = FeatureSet((*old.feature_set.extractors, *made.extractors))
+    sets = WeightSets.of(features, by_language=old.weight_sets.by_language)
+    weights, confidence, own = np.zeros(sets.weights.shape), [], len(old.feature_set.columns)
+    alone, sure = float(f"{np.linalg.norm(old.weight_sets.weights[0]):.3g}"), source_confidence(people, encoders)
+    for place, used in enumerate(sets.used):
+        former = np.flatnonzero((old.weight_sets.used == used[:-1]).all(axis=1))
+        if len(former):
+            weights[place, :own] = old.weight_sets.weights[former[0]]
+            confidence.append(old.confidence[former[0]])
+        else:
+            assert not used[:-1].any()
+            # of precision, recall, F and cosine
+            weights[place, -1] = alone
+            slope, tie = (float(f"{value:.6g}") for value in (sure.slope / alone, sure.tie * alone))
+            confidence.append(Confidence(slope, sure.lapse, tie))
+    old.model = old.model.changed(
+        settings=replace(old.settings, features=str(features)),
+        feature_set=features,
+        mean=np.append(old.mean, mean),
+        scale=np.append(old.scale, scale),
+        weight_sets=replace(sets, weights=weights),
+        sources=np.union1d(old.model.sources, features.pretraining_sources),
+        confidence=tuple(confidence),
+    )
+    return old
+
+
+def source_confidence(people: dict[str, Judged], encoders: str) -> Confidence:
+    """Print how well the source orders two candidates; return the confidence by standardised margins."""
+    columns, pairs, rows = {}, {}, []
+    for name, each in people.items():
+        encoder = encoders.format(corpus=name)
+        if not Path(encoder).is_dir():
+            continue
+        columns[name] = (
+            together([each]).with_features(FeatureSet.parse(SOURCE.format(encoder=encoder)))[1].columns[:, -1]
+        )
+        pairs[name] = JudgedPairs.of(each)
+    scale = np.concatenate([*columns.values()]).std()
+    margins = []
+    for name, judged_pairs in pairs.items():
+        margin = (columns[name][judged_pairs.first] - columns[name][judged_pairs.second]) / scale
+        margins.append(np.stack([margin, judged_pairs.outcome, np.full(len(margin), 1 / len(margin))]))
+        dataset = people[name].dataset
+        source = dataset.candidate_source[judged_pairs.first]
+        agrees = np.where(judged_pairs.outcome == 0.5, np.nan, np.sign(margin) * np.sign(judged_pairs.outcome - 0.5))
+        for lp in dataset.language_pairs:
+            inside = (dataset.source_language_pairs[source] == lp) & ~np.isnan(agrees)
+            number = np.bincount(source[inside], minlength=len(dataset.sources))
+            gain = np.bincount(source[inside], agrees[inside], minlength=len(dataset.sources))[number > 0]
+            rho = gain / number[number > 0]
+            low, high = bootstrap_interval(rho)
+            rows.append([f"{name} {lp}", len(rho), f"{rho.mean():.3f} [{low:.3f} {high:.3f}]"])
+    print("\n".join(table(["corpus left out", "sources", "two candidates, rho"], rows)))
+    found = fit_confidence(*np.concatenate(margins, axis=1))
+    assert found
+    return found
 
 
 def corpus_of(people: dict[str, Judged]) -> Int64Array:

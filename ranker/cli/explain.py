@@ -75,7 +75,12 @@ def command(
     from ranker.checks.faults import fault_note, faults, without_votes
     from ranker.checks.outputs import records
     from ranker.evaluation.explanations.pairs import check_pair, explain_pairs
-    from ranker.evaluation.explanations.sources import explain_candidate, source_facts, sources_of
+    from ranker.evaluation.explanations.sources import (
+        explain_candidate,
+        source_facts,
+        sources_of,
+        without_unread_sources,
+    )
     from ranker.ranking.ranker import Ranker
 
     loaded = Ranker.load(model) if model is not None else None
@@ -96,6 +101,7 @@ def command(
     for note in filter(None, notes):
         print_note(note)
     signature = f"{ranker.signature()}|ranked:{dataset.name}#{dataset.fingerprint[:8]}"
+    ranker, matrix = without_unread_sources(ranker, dataset, matrix)
     if spans:
         from ranker.evaluation.explanations.spans import candidate_spans, spans_frame
 

@@ -57,12 +57,12 @@ def locate(model: str | Path) -> Path:
 def default_model(dataset: Dataset) -> str:
     """Return the name of the included ranker that suits the target languages and references of `dataset`.
 
-    ``full`` for English and ``full-any`` for other languages or several. Without references ``consensus``, unless there
-    are other languages and a source has enough candidates for ``full-any``. If the data set does not name its
-    language pairs, English is detected by function words in the references or candidates.
+    ``full`` for English and ``full-any`` for other languages or several. Without references ``consensus``, or
+    ``full-any`` where there are other languages. If the data set does not name its language pairs, English is detected
+    by function words in the references or candidates.
     """
     if not len(dataset.references):
-        return ANY if other_language(dataset) and _comparable(dataset).any() else UNREFERENCED
+        return ANY if other_language(dataset) else UNREFERENCED
     targets = {*dataset.target_languages}
     if targets - {"en", ""}:
         return ANY

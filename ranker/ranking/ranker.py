@@ -43,7 +43,7 @@ from ranker.ranking.reference_candidates import ReferenceCandidates
 from ranker.ranking.settings import AUTO, DEFAULTS, STANDARD, Loss, PairCounting, Settings, Training
 from ranker.ranking.trained_model import TrainedModel
 from ranker.ranking.training import ParentModel, TrainingTable, learn_weights, standardiser
-from ranker.ranking.weight_sets import WeightSets, usable
+from ranker.ranking.weight_sets import WeightSets
 from ranker.storage.model_files import read_model, write_model
 from ranker.text.target_languages import other_language
 
@@ -291,6 +291,24 @@ class Ranker:
         """Return confidence and likely ties for margins between two candidates; see `scorers.certainty_of`."""
         return self._trained().certainty(dataset, source, margin)
 
+    def restricted_to(self, chosen: BoolArray) -> Ranker | None:
+        """Return a ranker with the `chosen` extractors and the weight sets that need no others; None if there are none.
+
+        Its digest is that of this ranker.
+        """
+        model = self._trained()
+        sets = model.weight_sets.restricted_to(chosen)
+        if sets is None:
+            return None
+        columns, part = model.feature_set.columns_of(chosen), copy.copy(self)
+        part.model = model.part(
+            feature_set=FeatureSet(tuple(itertools.compress(model.feature_set.extractors, chosen))),
+            mean=model.mean[columns],
+            scale=model.scale[columns],
+            weight_sets=sets,
+        )
+        return part
+
     def candidate_scores(self, candidates: Candidates) -> FloatArray:
         """Return scores as an array, with a value for each row of a frame or, for other data, for each candidate."""
         return np.asarray(self.contributions(candidates).sum(axis=1))
@@ -436,8 +454,8 @@ class Ranker:
         return join_notes([*notes, *self._given_notes(dataset)])
 
     def _feature_notes(self, dataset: Dataset) -> str | None:
-        """Return the notes of the extractors, each on the sources that it can score."""
-        scored, group = np.unique(usable(self.feature_set.extractors, dataset), axis=1, return_inverse=True)
+        """Return the notes of the extractors, each on the sources that it concerns."""
+        scored, group = np.unique(self.weight_sets.noted_in(dataset), axis=1, return_inverse=True)
         return join_notes(
             FeatureSet(tuple(itertools.compress(self.feature_set.extractors, group.reshape(-1) == number))).note(
                 dataset.select_sources(sources)

@@ -5,8 +5,6 @@ Everything else about scorers is computed by functions of this module, from the 
 
 from __future__ import annotations
 
-import copy
-import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -236,18 +234,10 @@ def systems_scorer(scorer: Scorer) -> Scorer:
         return scorer
     if not isinstance(scorer, RankerScorer):
         raise _no_evidence(scorer.name)
-    ranker = scorer.ranker
-    sets = ranker.weight_sets.restricted_to(~compares)
-    if sets is None:
+    part = scorer.ranker.restricted_to(~compares)
+    if part is None:
         raise _no_evidence("the model")
-    columns, part = ranker.feature_set.columns_of(~compares), copy.copy(ranker)
-    part.model = ranker.model and ranker.model.part(
-        feature_set=FeatureSet(tuple(itertools.compress(ranker.feature_set.extractors, ~compares))),
-        mean=ranker.mean[columns],
-        scale=ranker.scale[columns],
-        weight_sets=sets,
-    )
-    return RankerScorer(part, whole=ranker)
+    return RankerScorer(part, whole=scorer.ranker)
 
 
 def _no_evidence(what: str) -> OptionError:

@@ -74,7 +74,8 @@ class TrainedModel:
 
         Rows are NaN for a candidate that is the only reference of its source.
         """
-        weights, used = self.weight_sets.of_candidates(dataset), self.weight_sets.used_in(dataset)
+        weights = self.weight_sets.of_candidates(dataset)
+        used = self.weight_sets.weighted_in(dataset)
         parts = weights * self.standardised(self.feature_set.transform(dataset, partial=True, used=used))
         parts[only_references(dataset)] = np.nan
         return np.asarray(parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -120,8 +121,11 @@ class WeightSets:
         return replace(self, weights=weights)
 
     def restricted_to(self, chosen: BoolArray) -> WeightSets | None:
-        """Return the weight sets that use only `chosen` extractors and not just fluency or length; None if none do."""
-        evidence = chosen & self._evidence
+        """Return the weight sets that use only `chosen` extractors; None if none do.
+
+        Sets with only fluency, length and comparisons with the source are left out.
+        """
+        evidence = chosen & self._evidence & [not extractor.needs.source for extractor in self.extractors]
         sets = ~self.used[:, ~chosen].any(axis=1) & self.used[:, evidence].any(axis=1)
         if not sets.any():
             return None
@@ -192,6 +196,26 @@ class WeightSets:
         """Mask of the extractors that score any source of `dataset`, shape (extractors,); see `choose` for errors."""
         return np.asarray(self.used_by(dataset).any(axis=0))
 
+    def weighted_in(self, dataset: Dataset) -> BoolArray:
+        """Mask of the extractors with a weight other than 0 for any source of `dataset`; see `choose` for errors."""
+        place = self.choose(dataset)
+        return np.asarray(self._weighted[place[place != NONE]].any(axis=0))
+
+    def noted_in(self, dataset: Dataset) -> BoolArray:
+        """Mask of the extractors whose notes concern each source, shape (sources, extractors): those of `_matters`."""
+        return usable(self.extractors, dataset) & self._matters[self.choose(dataset)]
+
+    @functools.cached_property
+    def _weighted(self) -> BoolArray:
+        """Mask of the extractors that have a weight other than 0 in each set, shape (sets, extractors)."""
+        starts = np.cumsum([0, *(len(extractor.columns) for extractor in self.extractors)])[:-1]
+        return np.asarray(np.logical_or.reduceat(self.weights != 0, starts, axis=1))
+
+    @property
+    def _matters(self) -> BoolArray:
+        """Mask, like `_weighted`, that is also True for the extractors without a weight in any set."""
+        return np.asarray(self._weighted | ~self._weighted.any(axis=0))
+
     def commonest(self, dataset: Dataset, sources: Int64Array) -> int:
         """Return the index of the weight set that scores most of `sources` (indices); see `choose` for errors."""
         place = self.choose(dataset)[sources]
@@ -214,9 +238,13 @@ class WeightSets:
         notes = []
         for number in sorted(set(place.tolist()) - {0}, key=lambda weight_set: (weight_set == NONE, weight_set)):
             sources = place == number
-            missing = self.extractors if number == NONE else self.without(number)
+            missing = self.extractors if number == NONE else self._missed(number)
+            if not missing:
+                continue
             reasons = _reasons(dataset, inputs, missing, sources, int(scorable.sum()))
             what = "their candidates tie" if number == NONE else f"ranked {self.titles[number - 1]}"
+            if number != NONE and all(extractor.needs.source for extractor in self._used(number)):
+                what = f"{what}, by their source, which hardly tells good translations apart"
             notes.append(f"{' and '.join(reasons)}; {what}")
         return join_notes(notes)
 
@@ -258,9 +286,16 @@ class WeightSets:
             raise ValueError("weights")
         return cls(features.extractors, used, weights, by_language)
 
+    def _missed(self, place: int) -> tuple[Extractor, ...]:
+        """Return the extractors that a weight set lacks and that matter in a set with all that it has."""
+        larger = (self.used | ~self.used[place]).all(axis=1)
+        return tuple(itertools.compress(self.extractors, self._matters[larger].any(axis=0) & ~self.used[place]))
+
+    def _used(self, place: int) -> tuple[Extractor, ...]:
+        return tuple(itertools.compress(self.extractors, self.used[place]))
+
     def _title(self, place: int) -> str:
-        missing = self.without(place)
-        left = tuple(extractor for extractor, used in zip(self.extractors, self.used[place], strict=True) if used)
+        missing, left = self.without(place), self._used(place)
         without, by = short_names(missing, left), short_names(left, missing)
         return f"without {', '.join(without)}" if len(without) <= len(by) else f"by {', '.join(by)} alone"
 

@@ -1,17 +1,20 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from ranker import load_dataset
+from ranker import Dataset, load_dataset
 from ranker.corpora.judgements import Judged
 from ranker.corpora.selection import without_references
 from ranker.corpora.source_keys import short_keys
-from ranker.errors import DataError, ModelError
+from ranker.errors import DataError, ModelError, OptionError
+from ranker.extractors.semantic import features as semantic
 from ranker.learning.encoder.files import EncoderFiles
 from ranker.ranking import included as included_models
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.ranker import Ranker
+from ranker.ranking.scorers import RankerScorer, systems_scorer
 from tests.datasets import dataset_of, part_of_corpus, shuffled
 from tests.effort import further, thorough
 
@@ -36,12 +39,13 @@ def dataset(references: list[str], lp: str | None = None):
 def test_the_ranker_suits_the_language(references, lp, name):
     data = dataset(references, lp)
     assert included_models.default_model(data) == name
-    assert included_models.default_model(without_references(data)) == "consensus"
+    other = "full-any" if lp == "en-de" else "consensus"
+    assert included_models.default_model(without_references(data)) == other
 
 
 @pytest.mark.parametrize(
     ("lp", "candidates", "name"),
-    [("en-de", 3, "full-any"), ("en-de", 2, "consensus"), ("de-en", 3, "consensus"), (None, 3, "consensus")],
+    [("en-de", 3, "full-any"), ("en-de", 2, "full-any"), ("de-en", 2, "consensus"), (None, 3, "consensus")],
 )
 def test_without_references_agreement_is_by_the_encoder_of_the_language(lp, candidates, name):
     data = dataset_of([([], ["ein Satz", "ein anderer Satz", "kein Satz"][:candidates])], lp=[lp])
@@ -49,16 +53,41 @@ def test_without_references_agreement_is_by_the_encoder_of_the_language(lp, cand
     assert included_models.default_model(data.in_context(np.arange(candidates) < 1)) == name
 
 
-def test_without_references_a_source_with_two_candidates_ties_and_leaves_the_others_their_ranker():
+@pytest.mark.parametrize(("lp", "model"), [("en-de", "full-any"), ("de-en", "consensus")])
+def test_without_references_one_or_two_candidates_are_compared_with_their_source(lp, model):
+    texts = {
+        "en-de": ["Heute regnet es stark.", "Gestern schien die Sonne.", "Heute regnet es."],
+        "de-en": ["It rains a lot today.", "Yesterday the sun was shining.", "It rains today."],
+    }
+    source = texts["de-en" if lp == "en-de" else "en-de"][0]
+    data = dataset_of([([], texts[lp][:2])], sources=[source], lp=lp)
+    assert included_models.default_model(data) == model
+    ranker = Ranker.load(model)
+    assert ranker.rank(data)["text"].tolist() == texts[lp][:2]
+    assert "2 candidates" not in str(ranker.note(data))
+    assert str(ranker.note(data)).endswith("by their source, which hardly tells good translations apart")
+    with pytest.raises(
+        (DataError, OptionError), match=r"has no reference|evidence about a translation, not about a sys"
+    ):
+        systems_scorer(RankerScorer(ranker)).statistics(data)
+    bare = dataset_of([([], texts[lp][:2])], sources=[""], lp=lp)
+    with pytest.raises(DataError, match=r"has no (source text|reference), which column"):
+        ranker.candidate_scores(bare)
+
+
+@pytest.mark.parametrize(("lp", "model"), [("en-de", "full-any"), ("de-en", "consensus")])
+def test_the_source_is_not_read_where_there_are_three_candidates(lp, model, monkeypatch):
     texts = ["Die Katze schläft", "Die Katze schlafen", "Katze schläft die"]
-    data = dataset_of([([], texts), ([], texts[:2])], lp="en-de")
-    assert included_models.default_model(data) == "full-any"
-    scores = Ranker.load("full-any").candidate_scores(data)
-    assert len({*scores[:3].tolist()}) == 3
-    assert scores[3] == scores[4]
-    both = dataset_of([(["Die Katze schläft"], texts), ([], texts[:2])], lp="en-de")
-    with pytest.raises(DataError, match=r"has no reference"):
-        Ranker.load("full-any").candidate_scores(both)
+    data, read = dataset_of([([], texts)], lp=lp), semantic._texts
+
+    def never_the_source(dataset: Dataset, against: str) -> pd.Series:
+        assert against == "references"
+        return read(dataset, against)
+
+    monkeypatch.setattr(semantic, "_texts", never_the_source)
+    ranker = Ranker.load(model)
+    assert len({*ranker.candidate_scores(data).tolist()}) == 3
+    assert "source text" not in str(ranker.note(dataset_of([([], texts)], sources=[""], lp=lp)))
 
 
 def test_without_references_and_language_pair_many_words_tell_the_language():
@@ -130,8 +159,9 @@ def test_smaller_feature_sets_are_named_as_far_as_the_data_have_what_they_need()
 @pytest.mark.parametrize("name", included_models.names())
 def test_a_ranker_that_ships_is_what_its_feature_set_says(name):
     ranker = Ranker.load(name)
-    agreement = "consensus[metric=semantic,trust=source].diverse,consensus[trust=source].diverse"
-    assert str(ranker.feature_set) == str(FeatureSet.parse({"consensus": agreement}.get(name, name)))
+    source = "semantic[encoder=encoder-any,against=source]"
+    features = {"consensus": f"agreement,{source}", "full-any": f"full-any,{source}"}.get(name, name)
+    assert str(ranker.feature_set) == str(FeatureSet.parse(features))
     assert len(ranker.weight_sets.weights) > 1
     assert not ranker.weight_sets.need_references
     assert ranker.training is not None

@@ -26,6 +26,14 @@ def source_facts(dataset: Dataset, source: int) -> dict[str, Any]:
     return {**known, "source": row["text"]}
 
 
+def without_unread_sources(ranker: Ranker, dataset: Dataset, contributions: FloatArray) -> tuple[Ranker, FloatArray]:
+    """Leave out the extractors that compare candidates with their sources if they have no weight in the data."""
+    unread = np.array([extractor.needs.source for extractor in ranker.feature_set.extractors])
+    kept = ranker.weight_sets.weighted_in(dataset) | ~unread
+    part = None if kept.all() else ranker.restricted_to(kept)
+    return (ranker, contributions) if part is None else (part, contributions[:, ranker.feature_set.columns_of(kept)])
+
+
 def explain_candidate(ranker: Ranker, dataset: Dataset, contributions: FloatArray, row: int) -> dict[str, Any]:
     """Return a candidate as JSON values: its score, the contributions of features to the score, and its matches."""
     features = ranker.feature_set
