@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -233,7 +234,7 @@ class FeatureSet:
 
     def _matrix(self, dataset: Dataset, known: Sequence[FloatArray | None], used: BoolArray) -> FloatArray:
         """Return the columns of all extractors, taken from `known` or computed, with 0 for extractors not in `used`."""
-        self.check_ready()
+        FeatureSet(tuple(itertools.compress(self.extractors, used))).check_ready()
         if dataset.context is not dataset:
             dataset = with_given_scores(dataset, self.members)
         parts = []
