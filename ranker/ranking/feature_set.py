@@ -157,9 +157,11 @@ class FeatureSet:
         """
         self.check_ready()
         self.check_inputs(dataset)
+        # a column of an extractor that learns is ready as a metric, but a model records what it learnt
+        learns = [any(part.fit_scope == "train" for part in (each, *each.members)) for each in self.extractors]
         results = [
-            extractor.fit_transform(dataset) if extractor.fit_scope == "train" else None
-            for extractor in self.extractors
+            extractor.fit_transform(dataset) if learn else None
+            for extractor, learn in zip(self.extractors, learns, strict=True)
         ]
         pairs = zip(self.extractors, results, strict=True)
         fitted = FeatureSet(tuple(extractor if new is None else new[0] for extractor, new in pairs))

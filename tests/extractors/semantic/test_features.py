@@ -196,7 +196,10 @@ def test_a_trained_ranker_is_saved_and_loaded_and_explains(made, options, tmp_pa
             "rug",
             ".",
         ]
+    Ranker("semantic.f").fit(training).save(tmp_path / "column.model")
     monkeypatch.setattr(encoder_files.EncoderFiles, "digest", "0" * 64)
+    with pytest.raises(ModelError, match="trained with a different encoder"):
+        Ranker.load(tmp_path / "column.model").score(made)
     with pytest.raises(
         ModelError, match=r"trained with a different encoder .* than the one installed as .encoder-en' \(00000000"
     ):
