@@ -6,7 +6,8 @@ names of columns; of the results, ratings, numbers and choices that are numbers 
 of a part of the text, and choices about that part, become marked errors: a word such as ``major`` is the severity, the
 other the category; choices called ``missing`` are an error without a place. A
 ranking of a list of items, ``{"id": "...", "title": SYSTEM, "body": TEXT}``, prefers each to those after it. JSON-MIN
-and CSV have rows of columns; `without_bookkeeping` leaves what the tool adds.
+and CSV have rows of columns, whose cells hold answers such as ``[{"rating": 4}]``; `without_bookkeeping` reads these,
+and leaves out what the tool adds.
 
 Pearmut (the file of downloaded annotations): ``{campaign: [{"user_id": "...", "item": [...], "annotation": [...]}]}``,
 or its log, one of these entries per line. Scores become ratings called ``score``, and error spans marked errors; items
@@ -16,26 +17,30 @@ to welcome users or to test attention are not read.
 from __future__ import annotations
 
 import itertools
+import json
 import math
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ranker.corpora.column_names import canonical
 from ranker.corpora.formats.error_spans import Place, note_lost_places, place_of_units, units_of
+from ranker.corpora.formats.preference_tables import relation_of
 from ranker.corpora.formats.tables import Columns
 from ranker.corpora.marked_errors import SIDES
 from ranker.corpora.records import number_in, shown
 from ranker.corpora.severity_weights import WEIGHTS
-from ranker.errors import DataError
+from ranker.errors import DataError, log_note
 from ranker.storage.plain_data import typed
 
 _NOT_JUDGED = ("welcome_", "random_", "goodbye_")
 _SIDES = {"left": "a", "right": "b"}
 _SEVERITIES = {name for name in WEIGHTS if name and ":" not in name}
-_BOOKKEEPING = ("id", "annotation_id", "created_at", "updated_at", "lead_time")
+_BOOKKEEPING = ("id", "annotation_id", "created_at", "updated_at", "lead_time", "agreement", "history")
 
 
 class _Value(msgspec.Struct):
@@ -48,6 +53,14 @@ class _Value(msgspec.Struct):
     rating: float | None = None
     number: float | None = None
     ranker: dict[str, list[str]] | None = None
+
+    @property
+    def score(self) -> float | None:
+        return self.number if self.rating is None else self.rating
+
+
+_ANSWERS = frozenset(("rating", "number", "selected", "choices", "labels", "ranker"))
+_OF_ANSWERS = frozenset((*_Value.__struct_fields__, "original_width", "original_height"))
 
 
 class _Result(msgspec.Struct):
@@ -157,10 +170,116 @@ def is_flat_export(header: Collection[str]) -> bool:
 
 
 def without_bookkeeping(table: Columns) -> Columns:
-    """Drop the columns that Label Studio adds to a flat export, and read its annotators as judges."""
-    kept = [(name, values) for name, values in zip(table.header, table.values, strict=True) if name not in _BOOKKEEPING]
-    names = ["judge" if name == "annotator" else name for name, _ in kept]
-    return replace(table, header=names, values=[values for _, values in kept])
+    """Drop the columns that Label Studio adds to a flat export, and read its annotators as judges and its answers."""
+    is_pair = "text" not in table.canonical
+    columns: list[tuple[str, pa.ChunkedArray]] = []
+    verdicts: dict[str, list[Any]] = {}
+    marked: list[str] = []
+    for name, values in zip(table.header, table.values, strict=True):
+        if name in _BOOKKEEPING:
+            continue
+        cells = [*values.to_pylist()] if _may_hold_answers(values) else []
+        answers = [_answers_in(cell) for cell in cells]
+        every = [answer for several in answers for answer in several or ()]
+        if any(answer.labels or answer.start is not None for answer in every):
+            marked.append(name)
+        elif every:
+            said = [
+                cell if several is None else _said(several, name, is_pair, table.file, line)
+                for cell, several, line in zip(cells, answers, table.lines.tolist(), strict=True)
+            ]
+            if any(answer.selected is not None or (is_pair and answer.choices) for answer in every):
+                verdicts[name] = said
+            else:
+                columns.append((name, _answer_column(said)))
+        elif is_pair and (name == "preferred" or _are_verdicts(values)):
+            verdicts[name] = values.to_pylist()
+        else:
+            columns.append(("judge" if name == "annotator" else name, values))
+    if marked:
+        what = f"{', '.join(map(shown, marked))}: labels of parts of a text are read from the full JSON alone"
+        log_note(f"{what}, so the data has no marked errors; for these, export JSON", table.file)
+    lines = table.lines
+    if verdicts:
+        preferred = pa.chunked_array([pa.array(_one_verdict(verdicts, table), pa.large_string())])
+        columns.append(("preferred", preferred))
+        if is_pair:
+            # as in full exports, annotations without an answer are no comparisons
+            answered = preferred.is_valid()
+            lines = lines[answered.to_numpy()]
+            columns = [(name, values.filter(answered)) for name, values in columns]
+    return replace(table, header=[name for name, _ in columns], values=[values for _, values in columns], lines=lines)
+
+
+def _may_hold_answers(values: pa.ChunkedArray) -> bool:
+    """True if cells of a column are objects or lists, or text that begins like them in JSON."""
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        return pc.any(pc.match_substring_regex(values, r"^\s*[\[{]")).as_py() is True
+    return pa.types.is_nested(values.type) is True
+
+
+def _answers_in(cell: object) -> list[_Value] | None:
+    """Return the answers in a cell of a flat export, which may be JSON; None if the cell holds anything else."""
+    try:
+        value = json.loads(cell) if isinstance(cell, str) and cell.lstrip()[:1] in ("[", "{") else cell
+        if isinstance(value, dict) and {*_filled(value)} == {"choices"}:
+            value = [value]
+        if not isinstance(value, list) or not value or not all(isinstance(one, dict) for one in value):
+            return None
+        answers = [*map(_filled, value)]
+        if not all(_ANSWERS & {*one} and {*one} <= _OF_ANSWERS for one in answers):
+            return None
+        return [typed(one, _Value) for one in answers]
+    except (ValueError, TypeError, RecursionError):
+        return None
+
+
+def _filled(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the keys with values, because a column of objects has every key in each of its cells."""
+    return {key: value for key, value in fields.items() if value is not None}
+
+
+def _said(answers: Sequence[_Value], name: str, is_pair: bool, file: str, line: int) -> float | str | None:
+    """Return the number, the verdict or the words of the answer in a cell; refuse several answers."""
+    answer, *others = answers
+    numbers = any(math.isfinite(number_in(choice)) for choice in answer.choices)
+    if answer.ranker is not None:
+        what = "rankings are read from the full JSON alone: export JSON instead of JSON-MIN or CSV"
+        raise DataError(f"read as an export of Label Studio: column {shown(name)}: {what}", file=file, line=line)
+    if others or (len(answer.choices) > 1 and (is_pair or numbers)):
+        what = f"found several answers called {shown(name)}, expected one answer by each annotator"
+        raise DataError(f"read as an export of Label Studio: {what}", file=file, line=line)
+    if answer.selected is not None:
+        return _SIDES.get(answer.selected, answer.selected)
+    return ", ".join(answer.choices) or None if answer.score is None else answer.score
+
+
+def _answer_column(said: Sequence[object]) -> pa.ChunkedArray:
+    """Make a column of numbers or, if any answer is text, of texts."""
+    if any(isinstance(one, str) for one in said):
+        return pa.chunked_array([pa.array([None if one is None else str(one) for one in said], pa.large_string())])
+    return pa.chunked_array([pa.array(said, pa.float64())])
+
+
+def _are_verdicts(values: pa.ChunkedArray) -> bool:
+    """True if all texts in a column are the words ``left`` and ``right``, or say that two outputs are equal."""
+    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+        return False
+    words = {word.strip().lower() for word in values.unique().to_pylist() if word} - {""}
+    return bool(words) and all(word in _SIDES or relation_of(word) == "=" for word in words)
+
+
+def _one_verdict(verdicts: dict[str, list[Any]], table: Columns) -> list[str | None]:
+    """Return each row's verdict from the columns that hold verdicts; refuse two in one row."""
+    merged: list[str | None] = []
+    for line, row in zip(table.lines.tolist(), zip(*verdicts.values(), strict=True), strict=True):
+        said = {name: word for name, word in zip(verdicts, row, strict=True) if word not in (None, "")}
+        if len(said) > 1:
+            first, second = [*said][:2]
+            what = f"columns {shown(first)} and {shown(second)} both say which text is preferred: remove one of them"
+            raise DataError(f"read as an export of Label Studio: {what}", file=table.file, line=line)
+        merged.append(next(iter(said.values()), None))
+    return merged
 
 
 def _is_entry(value: object) -> bool:
@@ -192,7 +311,7 @@ def _of_label_studio(
         answered = False
         for number, result in enumerate(annotation.result):
             answer = result.value
-            score = answer.number if answer.rating is None else answer.rating
+            score = answer.score
             name = "preferred" if is_pair and answer.choices else result.from_name
             if answer.labels or answer.start is not None or result.from_name == "missing":
                 key = number if result.id is None else result.id

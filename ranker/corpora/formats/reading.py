@@ -190,6 +190,7 @@ def parse_dataset(
         return assemble(parse(text, file), name, file)
     if kind in ("csv", "tsv"):
         _refuse_rankings(text, file)
+        from ranker.corpora.formats.annotation_exports import is_flat_export
         from ranker.corpora.formats.mqm import is_mqm, parse_mqm
         from ranker.corpora.formats.table_shapes import table_dataset
         from ranker.corpora.formats.tables import delimiter_of, parse_table
@@ -197,8 +198,10 @@ def parse_dataset(
         if is_mqm(_first_line(text).split("\t")):
             return with_penalties(assemble(parse_mqm(text, file, severity_weights), name, file), severity_weights)
         delimiter = "\t" if kind == "tsv" else delimiter_of(_first_line(text), file)
+        # Label Studio quotes its TSV as CSV
+        quoted = kind == "csv" or is_flat_export([name.strip('"') for name in _first_line(text).split("\t")])
         try:
-            table = parse_table(as_written, file, delimiter, quoted=kind == "csv")
+            table = parse_table(as_written, file, delimiter, quoted=quoted)
         except DataError as error:
             if not guessed:
                 raise

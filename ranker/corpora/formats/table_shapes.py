@@ -211,8 +211,13 @@ def _column(cells: list[Any]) -> pa.ChunkedArray:
     try:
         return pa.chunked_array([pa.array(cells)])
     except (pa.ArrowException, OverflowError):
-        texts = [None if cell is None else cell if isinstance(cell, str) else str(cell) for cell in cells]
-        return pa.chunked_array([pa.array(texts, pa.large_string())])
+        return pa.chunked_array([pa.array([*map(_as_text, cells)], pa.large_string())])
+
+
+def _as_text(cell: object) -> str | None:
+    if isinstance(cell, list | dict):
+        return json.dumps(cell, ensure_ascii=False, default=str)
+    return cell if cell is None or isinstance(cell, str) else str(cell)
 
 
 def _may_be_system(column: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -228,6 +229,104 @@ def test_flat_exports_of_label_studio_are_tables(tmp_path, ending):
         path.write_text(f"{','.join(row)}\n{','.join(map(str, row.values()))}\n", encoding="utf-8")
     ratings = read_dataset(path).ratings
     assert ratings[["judge", "kind", "value"]].values.tolist() == [["1", "quality", 4.0]]
+
+
+BOOKKEEPING = {"annotation_id": 7, "created_at": "x", "updated_at": "x", "lead_time": 2.5}
+
+
+def flat(path, rows):
+    """Write `rows` as Label Studio does: JSON-MIN, or quoted CSV or TSV with answers in JSON."""
+    rows = [{"id": 1, **row, **BOOKKEEPING} for row in rows]
+    if path.suffix == ".json":
+        return written(path, rows, lines=False)
+    keys = sorted({key for row in rows for key in row})
+    with path.open("w", encoding="utf-8") as file:
+        table = csv.DictWriter(
+            file, keys, quoting=csv.QUOTE_NONNUMERIC, delimiter="\t" if path.suffix == ".tsv" else ","
+        )
+        table.writeheader()
+        for row in rows:
+            table.writerow(
+                {key: json.dumps(cell) if isinstance(cell, list | dict) else cell for key, cell in row.items()}
+            )
+    return path
+
+
+@pytest.mark.parametrize("ending", ["json", "csv", "tsv"])
+def test_answers_in_flat_exports_of_label_studio_are_read_as_those_of_full_ones(tmp_path, ending, caplog):
+    data = {"source": "Guten Tag", "mt": 'good "day"', "system": "A", "domain": "news"}
+    answers = [
+        [
+            ("quality", {"rating": 4}),
+            ("length", {"number": 3}),
+            ("grade", {"choices": ["2"]}),
+            ("why", {"text": ["x"]}),
+        ],
+        [("quality", {"rating": 3.5}), ("grade", {"choices": ["1"]})],
+    ]
+    plain = [
+        {"quality": [{"rating": 4}], "length": [{"number": 3}], "grade": "2", "why": "x"},
+        {"quality": [{"rating": 3.5}], "grade": {"choices": ["1"]}},
+    ]
+    tasks = [task([{"from_name": name, "value": value} for name, value in results], **data) for results in answers]
+    for by, one in enumerate(tasks):
+        one["annotations"][0]["completed_by"] = by
+    full = read_dataset(written(tmp_path / "full.json", tasks, lines=False))
+    rows = [{**data, **answered, "annotator": by, "agreement": 0.5} for by, answered in enumerate(plain)]
+    read = read_dataset(flat(tmp_path / f"a.{ending}", rows))
+    assert len(full.ratings) == 5
+    assert read.fingerprint == full.fingerprint
+
+
+@pytest.mark.parametrize("ending", ["json", "csv", "tsv"])
+def test_pairwise_answers_in_flat_exports_of_label_studio_are_preferences(tmp_path, ending):
+    data = {"source": "Guten Tag", "text1": "good day", "text2": "well day"}
+    answers = [{"selected": "left"}, {"selected": "right"}, {"choices": ["tie"]}, None]
+    tasks, rows = [], []
+    for by, answer in enumerate(answers):
+        name = "pw" if answer and "selected" in answer else "same"
+        one = task([{"from_name": name, "value": answer}] if answer else [], **data)
+        one["annotations"][0]["completed_by"] = by
+        tasks.append(one)
+        cell = {} if answer is None else {name: "tie" if "choices" in answer else [answer]}
+        rows.append({**data, **cell, "annotator": by})
+    full = read_dataset(written(tmp_path / "full.json", tasks, lines=False))
+    read = read_dataset(flat(tmp_path / f"a.{ending}", rows))
+    assert [*full.preferences["relation"]] == [">", "<", "="]
+    assert read.preferences.drop(columns="judge").equals(full.preferences.drop(columns="judge"))
+    assert [*read.preferences["judge"]] == ["0", "1", "2"]
+    assert [*read.candidates["text"]] == ["good day", "well day"]
+    words = [{**data, "choice": word, "annotator": by} for by, word in enumerate(["left", "tie"])]
+    assert [*read_dataset(flat(tmp_path / f"b.{ending}", words)).preferences["relation"]] == [">", "="]
+    mixed = [{**data, "choice": word, "annotator": 1} for word in ("left", {"choices": ["left", "right"]})]
+    with pytest.raises(DataError, match="found several answers called 'choice'"):
+        read_dataset(flat(tmp_path / f"c.{ending}", mixed))
+
+
+@pytest.mark.parametrize("ending", ["json", "csv"])
+@pytest.mark.parametrize(
+    ("answers", "says"),
+    [
+        ({"mt": "x", "quality": [{"rating": 4}, {"rating": 2}]}, "found several answers called 'quality'"),
+        ({"mt": "x", "grade": {"choices": ["1", "2"]}}, "found several answers called 'grade'"),
+        ({"mt": "x", "order": [{"ranker": {"_": ["a", "b"]}}]}, "'order': rankings are read from the full JSON alone"),
+        (
+            {"text1": "x", "text2": "y", "pw": [{"selected": "left"}], "choice": "tie"},
+            r"columns '(pw|choice)' and '(pw|choice)' both say which text is preferred: remove one of them",
+        ),
+    ],
+)
+def test_answers_in_flat_exports_that_cannot_be_read_are_refused(tmp_path, ending, answers, says):
+    with pytest.raises(DataError, match=f"read as an export of Label Studio: .*{says}"):
+        read_dataset(flat(tmp_path / f"a.{ending}", [{"source": "Hallo", **answers, "annotator": 1}]))
+
+
+@pytest.mark.parametrize("ending", ["json", "csv"])
+def test_labels_in_flat_exports_are_left_out_with_a_note(tmp_path, ending, caplog):
+    label = [{"start": 0, "end": 2, "text": "he", "labels": ["major"]}]
+    row = {"source": "Hallo", "mt": "[hello]", "label": label, "quality": [{"rating": 4}], "annotator": 1}
+    assert [*read_dataset(flat(tmp_path / f"a.{ending}", [row])).ratings["value"]] == [4.0]
+    assert "'label': labels of parts of a text are read from the full JSON alone" in caplog.text
 
 
 @pytest.mark.parametrize(
