@@ -1,7 +1,9 @@
 """Tab-separated errors marked by MQM raters, one per line: a corpus with texts, marked errors and penalties.
 
 The first line names the columns: ``system``, ``doc``, ``seg_id`` (or ``doc_seg_id`` or ``global_seg_id``),
-``rater``, ``source``, ``target``, ``category``, ``severity``; other columns are ignored. The marks ``<v>`` and ``</v>``
+``rater``, ``source``, ``target``, ``category``, ``severity``; other columns are ignored. Names in camel case, such as
+``docSegId``, are those in snake case. Rows with the severity ``HOTW-test`` say whether a rater found an error that was
+put into the text to test attention; they are left out, which a note says. The marks ``<v>`` and ``</v>``
 around an error are taken out of the texts and become its place; an error without them has none. A system called
 ``ref``, ``refA``, ``ref-B`` or ``Human-A`` is a person: its output is a reference, and a candidate.
 
@@ -29,11 +31,18 @@ _SEGMENT = ("global_seg_id", "seg_id", "doc_seg_id")
 _MARK = re.compile(r"</?v>")
 _PERSON = re.compile(r"(ref(erence)?[-._]?[A-Z0-9]?|human[-._][A-Z0-9])\Z", re.IGNORECASE)
 _NONE = ("no-error", "no error", "none", "")
+_ATTENTION_CHECK = "hotw-test"
+_CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def is_mqm(header: list[str]) -> bool:
     """True if the columns are those of an MQM error file."""
-    return {"system", "target", "category", "severity"} <= {name.strip().lower() for name in header}
+    return {"system", "target", "category", "severity"} <= {*map(_column_name, header)}
+
+
+def _column_name(name: str) -> str:
+    """Return the name of a column in snake case."""
+    return _CAMEL_CASE.sub("_", name.strip()).lower()
 
 
 @dataclass
@@ -47,7 +56,7 @@ def parse_mqm(text: str, file: str, severity_weights: Mapping[str, float] | None
     r"""Parse MQM errors; `text` has lines that end in ``\n``."""
     weights = all_weights(severity_weights)
     rows = table_rows(text, file, "\t", quoted=False)
-    header = [name.strip().lower() for name in next(rows)[1]]
+    header = [*map(_column_name, next(rows)[1])]
     for name in _REQUIRED:
         if name not in header:
             what = f"column {name!r} is missing; expected {', '.join(_REQUIRED)} and seg_id, found {shown(header)}"
@@ -60,11 +69,18 @@ def parse_mqm(text: str, file: str, severity_weights: Mapping[str, float] | None
         raise DataError(f"column 'seg_id' is missing; expected one of {', '.join(_SEGMENT)}", file=file, line=1)
     segments: dict[tuple[str, str], _Segment] = {}
     uneven: list[int] = []
+    checks: list[int] = []
     for line, fields in rows:
         row = dict(zip(header, fields, strict=True))
+        if row["severity"].strip().lower() == _ATTENTION_CHECK:
+            checks.append(line)
+            continue
         _add(segments, row, segment_column, weights, file, line)
         if any(_MARK.findall(row[name]) not in ([], ["<v>", "</v>"]) for name in SIDES):
             uneven.append(line)
+    if checks:
+        what = f"{counted(len(checks), 'attention check')} (severity HOTW-test) left out"
+        log_note(f"{what} (the first on line {checks[0]})", file)
     if uneven:
         what = f"{counted(len(uneven), 'error')} not marked by one <v> and one </v> after it"
         how = "the place is from the first <v> to the last </v>, or none"

@@ -148,3 +148,25 @@ def test_severities_may_have_other_weights(tmp_path, command):
     assert "ranker data convert FILE NEW --severity-weights critical=10" in without
     wrong = command("data", "convert", str(path), "y.jsonl", "--severity-weights", "critical", code=2)
     assert "--severity-weights: expected SEVERITY=WEIGHT, such as critical=25, with a weight from 0 to" in wrong.err
+
+
+def test_attention_checks_are_left_out_with_a_note(tmp_path, caplog):
+    checks = [
+        "S1\tt1\t1\t84\tr1\tother\tone <v>wrong</v> three\tFound\tHOTW-test\t",
+        "S9\tt9\t1\t99\tr1\tother\ttext\tMissed\thotw-TEST \t",
+    ]
+    (tmp_path / "x.tsv").write_text("\n".join([HEADER, checks[0], *ROWS, checks[1]]) + "\n")
+    (tmp_path / "y.tsv").write_text(TSV)
+    dataset = read_dataset(tmp_path / "x.tsv")
+    assert "x.tsv: 2 attention checks (severity HOTW-test) left out (the first on line 2)" in caplog.text
+    assert dataset.fingerprint == read_dataset(tmp_path / "y.tsv").fingerprint
+
+
+def test_columns_of_googles_viewer_may_be_in_camel_case(tmp_path):
+    plain = TSV.replace("doc_id\tseg_id", "doc_seg_id\tglobal_seg_id")
+    (tmp_path / "x.tsv").write_text(plain.replace("doc_seg_id\tglobal_seg_id", "docSegId\tglobalSegId"))
+    (tmp_path / "y.tsv").write_text(plain)
+    assert read_dataset(tmp_path / "x.tsv").fingerprint == read_dataset(tmp_path / "y.tsv").fingerprint
+    (tmp_path / "z.tsv").write_text(TSV.replace("doc_id\tseg_id", "docSegId\tdoc_seg_id"))
+    with pytest.raises(DataError, match="column 'doc_seg_id' is duplicated"):
+        read_dataset(tmp_path / "z.tsv")
