@@ -10,8 +10,8 @@ and CSV have rows of columns, whose cells hold answers such as ``[{"rating": 4}]
 and leaves out what the tool adds.
 
 Pearmut (the file of downloaded annotations): ``{campaign: [{"user_id": "...", "item": [...], "annotation": [...]}]}``,
-or its log, one of these entries per line. Scores become ratings called ``score``, and error spans marked errors; items
-to welcome users or to test attention are not read.
+or its log, one of these entries per line. Scores become ratings called ``score``, sliders ratings of their names, and
+error spans marked errors; items to welcome users or to test attention are not read.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ranker.corpora.column_names import canonical
+from ranker.corpora.column_names import TEXT_COLUMNS, canonical
 from ranker.corpora.formats.error_spans import Place, note_lost_places, place_of_units, units_of
 from ranker.corpora.formats.preference_tables import relation_of
 from ranker.corpora.formats.tables import Columns
@@ -40,6 +40,8 @@ from ranker.storage.plain_data import typed
 _NOT_JUDGED = ("welcome_", "random_", "goodbye_")
 _SIDES = {"left": "a", "right": "b"}
 _SEVERITIES = {name for name in WEIGHTS if name and ":" not in name}
+_PEARMUT = frozenset((*TEXT_COLUMNS, "reference", "score", "errors"))
+"""Keys of rows of Pearmut's exports that cannot be the names of sliders."""
 _BOOKKEEPING = ("id", "annotation_id", "created_at", "updated_at", "lead_time", "agreement", "history")
 
 
@@ -107,6 +109,7 @@ class _Span(msgspec.Struct):
 
 class _Judgement(msgspec.Struct):
     score: float | None = None
+    sliders: dict[str, float | None] | None = None
     error_spans: list[_Span] = []
 
 
@@ -148,7 +151,7 @@ def exported(values: Iterable[tuple[int, Any]], file: str) -> list[tuple[int, di
             raise DataError(f"read as an export of {tool}: {error}", file=file, line=line) from None
     note_lost_places(lost, file)
     # in Pearmut, people who neither score nor mark found no errors, unless scores were asked for
-    by_marks = not any(row["score"] is not None for _, row, _ in scored.values())
+    by_marks = not any(row["score"] is not None or {*row} - _PEARMUT for _, row, _ in scored.values())
     answers += [answer for answer in scored.values() if answer[2] or by_marks]
     marked = any(row.get("errors") for _, row, _ in answers)
     rows = [
@@ -385,7 +388,8 @@ def _of_pearmut(
     entry = typed(raw, _Entry)
     for item, annotation in zip(entry.item, entry.annotation, strict=False):
         for system, judged in (annotation or {}).items():
-            is_answer = judged.score is not None or bool(judged.error_spans)
+            sliders = {name: value for name, value in (judged.sliders or {}).items() if value is not None}
+            is_answer = judged.score is not None or bool(sliders or judged.error_spans)
             if not is_answer and system not in item.tgt:
                 continue
             if system not in item.tgt:
@@ -401,4 +405,7 @@ def _of_pearmut(
                     lost.append(line)
                 place = {"start": start, "end": end}
                 marks.append({**place, "severity": span.severity or "", "category": span.category or ""})
-            yield tuple(map(str, row.values())), {**row, "score": judged.score, "errors": marks}, is_answer
+            score = sliders.pop("score", None) if judged.score is None else judged.score
+            if taken := [name for name in sliders if canonical(name).lower() in _PEARMUT]:
+                raise TypeError(f"slider {shown(taken[0])} has the name of another value: rename it in the file")
+            yield tuple(map(str, row.values())), {**row, "score": score, "errors": marks, **sliders}, is_answer

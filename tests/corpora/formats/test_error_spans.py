@@ -104,6 +104,44 @@ def test_the_last_answer_in_pearmut_counts_and_who_skips_gives_none(tmp_path: Pa
     assert [row[1:5] for row in marks(read)] == [["A", "u", 0, 3]]
 
 
+def test_sliders_of_pearmut_are_ratings(tmp_path: Path) -> None:
+    item = {"src": "Hallo", "tgt": {"A": "Hello", "B": "Hi"}, "item_id": "i0"}
+    span = {"start_i": 0, "end_i": 1, "severity": "minor", "category": None}
+    answers: list[dict[str, Any]] = [
+        {"A": {"score": None, "sliders": {"Fluency": 5, "Adequacy": 4.5}, "error_spans": []}},
+        {"B": {"score": None, "sliders": {"Fluency": 2, "Adequacy": None}, "error_spans": [span]}},
+        # who moves no slider has not answered
+        {"A": {"score": None, "sliders": {"Fluency": None}}, "B": {"score": None, "sliders": None}},
+    ]
+    for at, answered in enumerate((answers, answers[:1])):
+        log = [
+            {"user_id": f"u{by}", "item_i": 0, "item": [item], "annotation": [answer]}
+            for by, answer in enumerate(answered)
+        ]
+        (tmp_path / f"{at}.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in log))
+    read = read_dataset(tmp_path / "0.jsonl")
+    assert read.ratings[["candidate", "judge", "kind", "value"]].values.tolist() == [
+        [0, "u0", "Adequacy", 4.5],
+        [0, "u0", "Fluency", 5],
+        [1, "u1", "Fluency", 2],
+    ]
+    assert [row[1:6] for row in marks(read) if row[3] is not None] == [["B", "u1", 0, 2, "minor"]]
+    assert {*read.errors["rater"]} == {"u0", "u1"}
+    assert [*read_dataset(tmp_path / "1.jsonl").ratings["value"]] == [4.5, 5]
+
+
+@pytest.mark.parametrize(
+    ("judged", "name"), [({"score": 3, "sliders": {"Score": 5}}, "Score"), ({"sliders": {"Source": 1}}, "Source")]
+)
+def test_sliders_of_pearmut_called_like_other_columns_are_refused(
+    judged: dict[str, Any], name: str, tmp_path: Path
+) -> None:
+    entry = {"user_id": "u", "item": [{"src": "s", "tgt": {"A": "a"}}], "annotation": [{"A": judged}]}
+    (tmp_path / "x.json").write_text(json.dumps({"c": [entry]}))
+    with pytest.raises(DataError, match=f"read as an export of Pearmut: slider '{name}' has the name of another"):
+        read_dataset(tmp_path / "x.json")
+
+
 @pytest.mark.parametrize("form", ["mqm", "label-studio"])
 def test_marks_in_the_source_are_kept(form: str, tmp_path: Path) -> None:
     wanted = record(1, "abc")
