@@ -1,4 +1,4 @@
-"""Reads n-best lists of Moses and fairseq; errors name the line."""
+"""Reads n-best lists of Moses, Marian and fairseq; errors name the line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.formats.nbest import SEPARATOR, Layout, NBestList, describe_layout, from_columns
 from ranker.corpora.records import first_repeated, number_in, shown
-from ranker.errors import DataError
+from ranker.errors import DataError, log_note
 from ranker.files import display_name, read_text
 
 _FIELDS = ("sentence", "text", "features", "score", "alignment")
@@ -23,13 +23,19 @@ _DIGITS = 7
 _FAIRSEQ = re.compile(rf"([SHDT])-([0-9]{{1,{_DIGITS}}})\t(.*)")
 _HYPOTHESIS = re.compile(rf"^[HD]-[0-9]{{1,{_DIGITS}}}\t[^\t\n]*\t", re.MULTILINE)
 _LINE = "expected: sentence ||| text ||| features [||| score [||| alignment]]"
+_BEFORE_FEATURES = {
+    "word alignments": r"^(\d+-\d+(\s+\d+-\d+)*)?$",
+    "scores of words": r"^WordScores=[\s\d.eE+-]*$",
+    "alignments with probabilities": r"^[\s\d.eE,+-]*$",
+}
+"""Fields that Marian writes between text and features: what they are, and a pattern of their content."""
 
 
 def read_nbest(path: str | Path) -> NBestList:
     """Read an n-best list, plain or gzipped; ``-`` is standard input.
 
     All lines must have the same fields and the same features; features may be ``name= value value``, as in Moses,
-    ``name: value``, ``name=value`` or values alone.
+    ``name: value``, ``name=value`` or values alone. Marian writes alignments and scores of words before the features.
     """
     return parse_nbest(read_text(path), display_name(path))
 
@@ -43,7 +49,7 @@ def parse_nbest(text: str, file: str) -> NBestList:
         raise DataError(f"this is output of fairseq, which has no features: use ranker rerank; {_LINE}", file=file)
     lines = pc.split_pattern(pa.array([text], type=pa.large_string()), "\n").values
     del text
-    fields = _fields(lines, file)
+    fields = _in_order_of_moses(_fields(lines, file), file)
     sentence = _sentences(fields[0], file)
     layout, features = _features(fields[2], file)
     encoded = pc.dictionary_encode(fields[1])
@@ -100,7 +106,7 @@ def _fields(lines: pa.Array, file: str) -> list[pa.Array]:
     split = pc.split_pattern(lines, SEPARATOR)
     sizes = pc.list_value_length(split).to_numpy()
     expected = int(sizes[0])
-    if not 3 <= expected <= len(_FIELDS):
+    if not 3 <= expected <= len(_FIELDS) and not _is_of_marian(split[0].as_py()):
         raise DataError(f"found {expected} field{'s' * (expected != 1)}; {_LINE}", file=file, line=1)
     unequal = np.flatnonzero(sizes != expected)
     if len(unequal):
@@ -110,6 +116,37 @@ def _fields(lines: pa.Array, file: str) -> list[pa.Array]:
     parts = split.values
     rows = np.arange(len(lines)) * expected
     return [pc.utf8_trim_whitespace(parts.take(pa.array(rows + column))) for column in range(expected)]
+
+
+def _is_of_marian(fields: Sequence[str]) -> bool:
+    """True if the last but one of the fields of a line has named features, and other fields precede it."""
+    return len(fields) in (5, 6) and "=" in fields[-2]
+
+
+def _in_order_of_moses(fields: list[pa.Array], file: str) -> list[pa.Array]:
+    """Put word alignments that precede the features last, and leave out other fields before the features."""
+    if not _is_of_marian([field[0].as_py() for field in fields]):
+        return fields
+    alignments: list[pa.Array] = []
+    for field in fields[2:-2]:
+        # the first line that does not match each pattern, -1 if all match
+        unlike = {
+            what: pc.index(pc.match_substring_regex(field, pattern), False).as_py()
+            for what, pattern in _BEFORE_FEATURES.items()
+        }
+        what = next((what for what, line in unlike.items() if line < 0), None)
+        if what is None:
+            row = max(unlike.values())
+            found = f"found {shown(field[row].as_py())} before the features"
+            expected = "expected a word alignment such as 0-0 1-1, or WordScores= and numbers"
+            raise DataError(f"{found}, {expected}; {_LINE}", file=file, line=row + 1)
+        if what == "word alignments":
+            alignments.append(field)
+        else:
+            log_note(f"ignored a field before the features: {what}", file)
+    if len(alignments) > 1:
+        raise DataError("found two word alignments before the features, expected one", file=file, line=1)
+    return [*fields[:2], *fields[-2:], *alignments]
 
 
 def _sentences(written: pa.Array, file: str) -> Int64Array:

@@ -185,3 +185,35 @@ def test_merging_lists_of_other_features_is_refused():
     right = from_columns("two", [0], ["a"], [[1.0, 2.0]], (("f", 2),))
     with pytest.raises(DataError, match=r"two: has the features f \(2 values\); expected f, as in one"):
         merge(left, right)
+
+
+@pytest.mark.parametrize("breakdown", ["F0= {} F1= -2", "F0={}"])
+def test_lists_of_marian_with_alignments_and_word_scores(breakdown, tmp_path, caplog):
+    aligned, scored = ["0-0 1-1", "", "0-0"], ["WordScores= -0.1 -0.2", "WordScores=", "WordScores= -1e-05"]
+    soft = ["0.9,0.1 0.2,0.8", "1", "1,0"]
+    texts = ["The bus", "", "Bus"]
+
+    def lines(*more):
+        fields = zip((0, 0, 1), texts, *more, strict=True)
+        features = [breakdown.format(number) for number in (-0.3, -0.5, -0.7)]
+        return "".join(
+            " ||| ".join([*map(str, line), feature, "-0.15"]) + "\n"
+            for line, feature in zip(fields, features, strict=True)
+        )
+
+    plain = read_nbest(written(tmp_path, lines()))
+    for more, alignment in (([aligned], aligned), ([scored], None), ([aligned, scored], aligned), ([soft], None)):
+        caplog.clear()
+        nbest = read_nbest(written(tmp_path, lines(*more)))
+        assert columns_of(replace(nbest, alignment=None)) == columns_of(plain)
+        assert (nbest.alignment and nbest.alignment.to_pylist()) == alignment
+        left_out = "scores of words" if scored in more else "alignments with probabilities" if soft in more else ""
+        assert [message.split(" before the features: ")[1] for message in caplog.messages] == [left_out] * bool(
+            left_out
+        )
+    for field, line in ((["0-0", "x", ""], 2), (["x"] * 3, 1), (["WordScores= 1", "WordScores= 1", "x"], 3)):
+        says = rf"x\.nbest:{line}: found 'x' before the features, expected a word alignment such as"
+        with pytest.raises(DataError, match=says):
+            read_nbest(written(tmp_path, lines(field)))
+    with pytest.raises(DataError, match=r"x\.nbest:1: found two word alignments before the features, expected one"):
+        read_nbest(written(tmp_path, lines(aligned, aligned)))
