@@ -15,7 +15,8 @@ are. A source may be missing where there are references. Optional: ``lp`` (or ``
 ``{"fluency": {"judge1": 3}}``) and ``is_reference``; word alignments with the source in Pharaoh format, ``alignment``
 of a candidate and ``reference_alignments``. A candidate may have marked errors (`ranker.corpora.marked_errors`),
 ``errors``, with the ``raters`` who looked for them, their names or objects with a name and ratings, ``source_errors``
-marked in the source, and ``missing``, without a place.
+marked in the source, and ``missing``, without a place. ``translation`` may hold the source and the reference, as in
+data sets of Hugging Face: ``{"de": "...", "en": "..."}``.
 A file holds one record per line, a list of records, or a single record. The outputs of known programs
 (`ranker.corpora.formats.program_outputs`) are read too.
 
@@ -36,7 +37,7 @@ from typing import Any, NoReturn, cast
 
 from ranker.corpora import column_names as names
 from ranker.corpora.formats.program_outputs import program_records
-from ranker.corpora.languages import contradict, pair_of
+from ranker.corpora.languages import contradict, is_language, language_code, pair_of
 from ranker.corpora.marked_errors import NO_ERROR, SIDES, MarkedError
 from ranker.corpora.records import (
     Candidate,
@@ -87,9 +88,12 @@ def read_records(
     rated = set() if rated is None else rated
     before: dict[tuple[object, ...], Record] = {}
     repeated: list[tuple[int, int]] = []
+    notes: dict[str, None] = {}
     for line, value in program_records(values, file):
         reader = RecordReader(file, line, left_out)
         fields = reader.with_language_pair(reader.in_lower_case(reader.mapping(value, "record")))
+        fields, note = reader.with_translation(fields)
+        notes.setdefault(note)
         source = reader.spelling(fields, *_SOURCE)
         candidates = reader.spelling(fields, *CANDIDATES, *_CANDIDATE) or reader.spelling(fields, *names.ANSWERS)
         if candidates is None or (source is None and reader.spelling(fields, *_REFERENCES) is None):
@@ -107,6 +111,8 @@ def read_records(
             record = _source_record(reader, _as_table_row(reader, fields), source)
             records.extend(rows.add(record, reader, fields, candidates))
     records = rows.by_system(records)
+    for note in filter(None, notes):
+        log_note(note, file)
     if repeated:
         places = f"first: {unit} {repeated[0][0]}, like {unit} {repeated[0][1]}"
         what = (
@@ -234,7 +240,9 @@ def source_key(value: object) -> str | None:
     keys = [
         key
         for key in value
-        if key.strip().lower() in (*_SOURCE_KEYS, *names.LANGUAGE_KEYS) or names.canonical(key).startswith("reference")
+        if key.strip().lower() in (*_SOURCE_KEYS, *names.LANGUAGE_KEYS)
+        or names.canonical(key).startswith("reference")
+        or (key.strip().lower() == "translation" and isinstance(value[key], dict))
     ]
     return repr([(key, value[key]) for key in sorted(keys)])
 
@@ -343,6 +351,41 @@ class RecordReader:
         if contradict(pair, made):
             raise DataError(contradiction(pair, made), file=self.file, line=self.line)
         return {**others, "lp": pair or made}
+
+    def with_translation(self, fields: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
+        """Return a record with the texts of two languages under ``translation`` as source and references, and a note.
+
+        The language pair says which text is the source; without one, the first is, which the note says.
+        """
+        texts = fields.get("translation")
+        if not isinstance(texts, dict):
+            return fields, ""
+        others = {key: value for key, value in fields.items() if key != "translation"}
+        codes = [language_code(key) for key in texts]
+        known = [code for code in codes if code and is_language(code.partition("_")[0])]
+        if len(codes) != 2 or None in codes or not known or codes[0] == codes[1]:
+            expected = 'a text, or {"de": "...", "en": "..."} with the texts of two languages'
+            advice = 'write "source", "references" and "lp", such as "de-en"'
+            self.fail("translation", f"{expected} ({advice})", texts)
+        if own := [key for key in (*_SOURCE, *_REFERENCES) if others.get(key) is not None]:
+            what = f"keys 'translation' and {own[0]!r} both hold the source or a reference: keep one of them"
+            raise DataError(what, file=self.file, line=self.line)
+        source, target = texts
+        stated = self.optional_text(others, "lp", "lp")
+        made = pair_of(source, target)
+        if contradict(stated, made):
+            if contradict(stated, pair_of(target, source)):
+                raise DataError(contradiction(stated, made), file=self.file, line=self.line)
+            source, target = target, source
+        note = (
+            f"translation: {source!r} is the source and {target!r} is the reference, in the order of the keys: if not"
+        )
+        return {
+            **others,
+            "source": self.text(texts[source], _inside("translation", source)),
+            "references": None if texts[target] is None else self.texts(texts[target], _inside("translation", target)),
+            "lp": stated or made,
+        }, "" if stated else f'{note}, give "lp" too'
 
     def mapping(self, value: object, path: str) -> Mapping[str, Any]:
         """Return `value`, or raise an error if it is not a JSON object."""

@@ -58,6 +58,10 @@ def table_dataset(table: Columns, name: str, systems: Sequence[str] = ()) -> tup
     """
     refuse_repeated_header(table)
     for column, values in zip(table.header, table.values, strict=True):
+        if column.strip().lower() == "translation" and pa.types.is_struct(values.type):
+            what = f"column {shown(column)} holds the texts of several languages, expected a text in each cell"
+            advice = "make a column source, a column reference and, for the languages, a column lp of it"
+            raise DataError(f"{what}: {advice}", file=table.file, line=table.header_line)
         if column in (*CANDIDATES, "references", "refs") and pa.types.is_nested(values.type):
             what = f"column {shown(column)} holds lists, expected a text in each cell: divide it, as in reference1, "
             advice = "reference2, ..., or give the rows as records: JSONL, or ranker.from_records in Python"

@@ -7,9 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
-from ranker import from_records
+from ranker import from_frame, from_records, load_dataset
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_dataset
 from ranker.errors import DataError
@@ -367,3 +368,63 @@ def test_the_log_of_pearmut_is_read_as_its_download(tmp_path):
     download = read_dataset(written(tmp_path / "download.json", {"camp": entries}, lines=False))
     assert log.fingerprint == download.fingerprint
     assert sorted(log.ratings["value"]) == [60, 60, 80, 90]
+
+
+TRANSLATION = {"de": "Hallo", "en": "hello"}
+
+
+@pytest.mark.parametrize(
+    ("record", "lp", "noted"),
+    [
+        ({"translation": TRANSLATION, "candidates": {"A": "hi"}}, "de-en", True),
+        ({"translation": TRANSLATION, "mt": "hi", "system": "A"}, "de-en", True),
+        ({"translation": TRANSLATION, "candidates": {"A": "hi"}, "lp": "de-en"}, "de-en", False),
+        ({"translation": TRANSLATION, "candidates": {"A": "hi"}, "src_lang": "en"}, "en-?", False),
+        ({"translation": TRANSLATION, "candidates": {"A": "hi"}, "lp": "en-de"}, "en-de", False),
+        ({"Translation": {"deu_Latn": "Hallo", "eng_Latn": "hello"}, "hyps": ["hi"]}, "de_Latn-en_Latn", True),
+    ],
+)
+def test_translations_of_hugging_face_are_a_source_and_a_reference(tmp_path, caplog, record, lp, noted):
+    read = read_dataset(written(tmp_path / "x.jsonl", [record]))
+    texts = ["Hallo", ["hello"]] if lp.startswith("de") else ["hello", ["Hallo"]]
+    assert [[source, references] for source, references, *_ in rows(read)] == [texts]
+    assert [*read.sources["lp"]] == [lp]
+    assert ('is the reference, in the order of the keys: if not, give "lp" too' in caplog.text) == noted
+    assert from_records([record]).fingerprint == read.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("record", "says"),
+    [
+        ({"translation": {**TRANSLATION, "fr": "salut"}, "candidates": ["hi"]}, "translation: expected a text, or .*"),
+        ({"translation": {"A": "x", "B": "y"}, "mt": "hi"}, 'write "source", "references" and "lp"'),
+        ({"translation": {"language": ["de"], "translation": ["x"]}, "mt": "hi"}, "translation: expected a text, or"),
+        ({"translation": {"de": 1, "en": "hello"}, "mt": "hi"}, "translation.de: expected a string, found 1"),
+        ({"translation": TRANSLATION, "source": "Hallo", "mt": "hi"}, "keys 'translation' and 'source' both hold"),
+        ({"translation": TRANSLATION, "ref": "hello", "mt": "hi"}, "keys 'translation' and 'ref' both hold"),
+        ({"translation": TRANSLATION, "candidates": ["hi"], "lp": "fr-en"}, "'fr-en'.*'de-en'"),
+        ({"translation": TRANSLATION}, "expected keys .*candidates"),
+    ],
+)
+def test_translations_of_hugging_face_that_can_be_read_in_several_ways_are_refused(tmp_path, record, says):
+    with pytest.raises(DataError, match=rf"x\.jsonl:1: .*{says}"):
+        read_dataset(written(tmp_path / "x.jsonl", [record]))
+
+
+def test_translations_of_hugging_face_in_tables_are_refused(tmp_path):
+    frame = pd.DataFrame({"translation": [TRANSLATION] * 2, "mt": ["hi", "ho"]})
+    frame.to_parquet(tmp_path / "x.parquet")
+    for read in (lambda: from_frame(frame), lambda: read_dataset(tmp_path / "x.parquet")):
+        with pytest.raises(DataError, match=r"column 'translation' holds the texts of several languages, .*source.*lp"):
+            read()
+
+
+def test_a_source_in_a_translation_of_hugging_face_is_not_divided_between_shards(tmp_path, command):
+    records = [
+        {"translation": {"de": f"Satz {at}", "en": "x"}, "lp": "de-en", "mt": system, "system": system}
+        for at in range(4)
+        for system in "AB"
+    ]
+    path = written(tmp_path / "x.jsonl", records)
+    command("data", "shard", str(path), "--out", str(tmp_path / "shards"), "--rows", "3")
+    assert [*load_dataset(str(tmp_path / "shards")).candidates["system"]] == ["A", "B"] * 4
