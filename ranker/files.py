@@ -58,11 +58,22 @@ _IN_ZIP = {
     b"opendocument.spreadsheet": "sheet",
 }
 _MARKUP = re.compile(rb"[^<]{0,8}(?:<[?!][^>]*>\s*)*<(xliff|tmx)\b", re.IGNORECASE)
+_COMPRESSED = {
+    "bzip2": [b"BZh%d1AY&SY" % level for level in range(1, 10)],
+    "xz": [b"\xfd7zXZ\0"],
+    "Zstandard": [b"\x28\xb5\x2f\xfd"],
+}
 _OTHER_FORMATS = {
     b"\xff\xfe\0\0": "UTF-32, expected UTF-8: save it in UTF-8",
     b"\xff\xfe": "UTF-16, expected UTF-8: save it in UTF-8",
     b"\xfe\xff": "UTF-16, expected UTF-8: save it in UTF-8",
     _ZIP: "a zip archive, expected text: unpack it, or export an office document as text",
+    b"7z\xbc\xaf\x27\x1c": "a 7-Zip archive, expected text: unpack it",
+    **{
+        magic: f"a file compressed by {program}, expected text: unpack it, or compress it by gzip"
+        for program, magics in _COMPRESSED.items()
+        for magic in magics
+    },
     b"PAR1": "a Parquet file, expected text: export it as CSV or JSON lines",
     b"ARROW1": "an Arrow file, expected text: export it as CSV or JSON lines",
     b"\xff" * 4: "an Arrow stream, expected text: export it as CSV or JSON lines",

@@ -24,6 +24,8 @@ _SUMMAND = re.compile(r"[A-Za-z][A-Za-z0-9_.]*")
 _COLUMN = re.compile(r"(\.[A-Za-z0-9_]+)*")
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _SPACE = re.compile(r"\s*")
+_OTHER_NAMES = {"add-k": ("add-one", "add-k of sacreBLEU is add-one, with value=K unless k is 1")}
+"""Values of options that other programs name differently: our name, and advice."""
 _LARGEST_WHOLE = 1_000_000_000
 _KINDS: dict[Any, type] = {int: Integral, float: Real, str: str}
 """Types of values that are converted to each declared type, so that numbers of NumPy are taken too."""
@@ -324,4 +326,6 @@ def _limited(value: object, where: str) -> object:
 
 def _unexpected(value: object, hint: Any, where: str) -> OptionError:
     choices = [write(choice) for alternative in _alternatives(hint) for choice in typing.get_args(alternative)]
-    return OptionError(f"{where}: expected {_expected(hint)}{nearest(str(value), choices)}")
+    own, advice = _OTHER_NAMES.get(str(value), ("", ""))
+    meant = f" ({advice})" if own in choices else nearest(str(value), choices)
+    return OptionError(f"{where}: expected {_expected(hint)}{meant}")

@@ -5,10 +5,12 @@ Contents and messages are in ``tests/golden/corpora/corpus.txt``; here is what n
 
 from __future__ import annotations
 
+import bz2
 import copy
 import gzip
 import io
 import json
+import lzma
 import os
 import pickle
 import zipfile
@@ -22,6 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from ranker import load_dataset
 from ranker.corpora.formats.reading import read_dataset, read_parallel
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
@@ -243,6 +246,10 @@ def zipped() -> bytes:
 
 OTHER = {
     "zip": (zipped(), "a zip archive"),
+    "bzip2": (bz2.compress(JSONL.encode()), "this is a file compressed by bzip2, expected text: unpack it, or"),
+    "xz": (lzma.compress(JSONL.encode()), "this is a file compressed by xz, expected text: unpack it, or"),
+    "Zstandard": (b"\x28\xb5\x2f\xfd\x04\x00", "this is a file compressed by Zstandard, expected text: unpack it, or"),
+    "7-Zip": (b"7z\xbc\xaf\x27\x1c\x00\x04", "this is a 7-Zip archive, expected text: unpack it"),
     "pickle": (pickle.dumps(RECORDS), "is not UTF-8|0x00 is not text"),
     "png": (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "is not UTF-8"),
     "UTF-16": (JSONL.encode("utf-16"), "this is UTF-16"),
@@ -258,11 +265,24 @@ OTHER = {
 }
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet", "", "jsonl.gz"])
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet", "", "jsonl.gz", "jsonl.bz2", "csv.xz"])
 @pytest.mark.parametrize("content", OTHER)
 def test_files_that_are_something_else(content: str, ending: str, tmp_path: Path) -> None:
     raw, says = OTHER[content]
     damaged(tmp_path / f"x.{ending}", raw, says="" if ending == "parquet" else says)
+
+
+def test_folders_that_datasets_saves_are_refused_with_advice(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    for name in ("dataset_info.json", "state.json"):
+        (tmp_path / "one" / name).write_text("{}")
+    (tmp_path / "one" / "data-00000-of-00001.arrow").write_bytes(b"\xff\xff\xff\xff\x01")
+    (tmp_path / "splits").mkdir()
+    (tmp_path / "splits" / "dataset_dict.json").write_text('{"splits": ["test"]}')
+    for name, data in (("one", "dataset"), ("splits", r"dataset\['test'\]")):
+        says = rf"{name}: this is a directory of save_to_disk of Hugging Face's datasets, .*{data}.to_parquet.*to_json"
+        with pytest.raises(DataError, match=says):
+            load_dataset(tmp_path / name)
 
 
 def test_places_without_a_readable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,6 +63,12 @@ def _read(
     if Path(path).is_dir() and not (Path(path) / FILE_NAME).is_file():
         if is_mtme(path):
             return read_mtme(path, name=name)
+        saved = [("dataset_info.json", "dataset"), ("dataset_dict.json", "dataset['test']")]
+        for mark, data in saved:
+            if (Path(path) / mark).is_file():
+                what = "this is a directory of save_to_disk of Hugging Face's datasets, which is not read"
+                advice = f"write a file, {data}.to_parquet('data.parquet') or to_json('data.jsonl')"
+                raise DataError(f"{what}: {advice}", file=display_name(path))
         raise DataError(
             f"this is a directory without {FILE_NAME} or {MANIFEST}; expected a directory that contains {FILE_NAME}, "
             f"shards (ranker data shard writes {MANIFEST} last: if it was interrupted, run it again), a directory in "

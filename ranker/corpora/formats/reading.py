@@ -15,6 +15,7 @@ from ranker.corpora.formats.nbest import NBestList
 from ranker.corpora.formats.nbest_reading import is_fairseq, parse_fairseq
 from ranker.corpora.formats.preference_pairs import companion, read_pairs
 from ranker.corpora.formats.system_names import system_files
+from ranker.corpora.formats.tables import without_separator_line
 from ranker.corpora.records import assemble, build_dataset, shown, side_by_side
 from ranker.corpora.severity_weights import WEIGHTS, all_weights, with_penalties
 from ranker.errors import DataError, OptionError, log_note
@@ -167,6 +168,9 @@ def parse_dataset(
     severity_weights: Mapping[str, float] | None = None,
 ) -> Dataset:
     """Parse the text of a corpus file, in the format `kind`, or in the format detected from its first characters."""
+    separator = None
+    if kind in (None, "csv", "tsv"):
+        text, separator = without_separator_line(text)
     as_written, text = text, with_line_feeds(text)
     guessed = kind is None
     if kind is None:
@@ -195,6 +199,9 @@ def parse_dataset(
         from ranker.corpora.formats.table_shapes import table_dataset
         from ranker.corpora.formats.tables import delimiter_of, parse_table
 
+        if separator not in (None, ",", ";", "\t"):
+            what = f"columns are separated by {separator!r}, expected commas, semicolons or tabs"
+            raise DataError(f"{what}: save the table with one of these", file=file, line=1)
         if is_mqm(_first_line(text).split("\t")):
             return with_penalties(assemble(parse_mqm(text, file, severity_weights), name, file), severity_weights)
         delimiter = "\t" if kind == "tsv" else delimiter_of(_first_line(text), file)

@@ -23,7 +23,7 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_place
 from ranker.corpora.formats.json_lines import RecordReader, json_values
 from ranker.corpora.formats.mtme_scores import parse_score, parse_scores
-from ranker.corpora.formats.tables import Columns, Delimiter, parse_table, table_rows
+from ranker.corpora.formats.tables import Columns, Delimiter, parse_table, table_rows, without_separator_line
 from ranker.corpora.languages import language_pair
 from ranker.corpora.records import LARGEST, shown
 from ranker.errors import DataError, counted, log_note, nearest
@@ -38,6 +38,7 @@ _NUMBERS = re.compile(
 """Names of columns and keys that number segments, besides ``seg_id``."""
 _SCORES = ("score", "COMET", "prediction")
 """Names of the column or key with the score, besides the metric's own name: general, of COMET and of MetricX."""
+_PRINTED_BY_COMET = re.compile(r"^(?:[^\t\n]*\t)?Segment \d+\tscore: ", re.MULTILINE)
 _FORMS = "expected lines with a system and a score, lines with a score, columns lp, seg_id, system, score, or JSON"
 
 
@@ -75,6 +76,7 @@ class SegmentScores:
         rows, digests = [], []
         for part in parts:
             text, inside = read_text(part), display_name(part)
+            _refuse_output_of_comet(text, inside)
             numbers = _lines_of_scores(text.split("\n"), inside)
             if numbers is None:
                 raise DataError("expected one score per line, as in every file of a directory", file=inside, line=1)
@@ -260,21 +262,24 @@ def _named(row: Row) -> str:
 
 
 def _parse(text: str, file: str, name: str) -> list[Row]:
+    text = without_separator_line(text)[0]
     if not text.strip():
         raise DataError(f"is empty, {_FORMS}", file=file)
     if text.lstrip()[0] in "{[":
         rows = list(_from_json(text, file, name))
     else:
+        _refuse_output_of_comet(text, file)
         lines = text.removesuffix("\n").split("\n")
-        delimiter: Delimiter = "\t" if "\t" in lines[0] else ";" if ";" in lines[0] and "," not in lines[0] else ","
+        first = next(filter(None, lines))
+        delimiter: Delimiter = "\t" if "\t" in first else ";" if ";" in first and "," not in first else ","
         quoted = delimiter != "\t"
         header = _header(next(table_rows(text, file, delimiter, quoted=quoted))[1], name, file)
         if header is not None:
             rows = list(_from_table(parse_table(text, file, delimiter, quoted=quoted), header))
         elif (numbers := _lines_of_scores(lines, file)) is not None:
             rows = numbers
-        elif delimiter != "\t" and delimiter in lines[0]:
-            raise DataError(f"found {shown(lines[0])} without column names; {_FORMS}", file=file, line=1)
+        elif delimiter != "\t" and delimiter in first:
+            raise DataError(f"found {shown(first)} without column names; {_FORMS}", file=file, line=1)
         else:
             by_system = parse_scores(text, file)
             rows = [
@@ -295,6 +300,12 @@ def _parse(text: str, file: str, name: str) -> list[Row]:
             raise _error(what, file, row)
     _check_order(rows, file)
     return rows
+
+
+def _refuse_output_of_comet(text: str, file: str) -> None:
+    if printed := _PRINTED_BY_COMET.search(text[:10_000]):
+        what = "this is what comet-score prints, expected its JSON: run it with --to_json FILE"
+        raise DataError(what, file=file, line=text.count("\n", 0, printed.start()) + 1)
 
 
 def _check_order(rows: Sequence[Row], file: str) -> None:

@@ -60,6 +60,7 @@ MISSING = "(pandas reads NA, None and null as missing: read the file with keep_d
 """Advice about missing texts in data frames, for messages."""
 _ONLY_JUDGES = " (only rows with the same text by different judges may repeat it; distinguish equal sources by seg_id)"
 _QUOTED = re.compile(r'(?:^|\t)("(?:[^"\t\n]|"")*")(?=\t|$)', re.MULTILINE)
+_SEPARATOR_LINE = re.compile(r'"?sep=([^\r\n])"?(?=[\r\n])', re.IGNORECASE)
 _CHUNK = 50_000  # rows of a CSV file that are Python objects at a time
 
 
@@ -273,6 +274,15 @@ def _checked(table: Columns, *, comparable: bool) -> list[str]:
 
 def _is_comparable(columns: list[str]) -> bool:
     return "source" in columns or bool(names.reference_columns(columns))
+
+
+def without_separator_line(text: str) -> tuple[str, str | None]:
+    """Return a table whose first line, such as ``sep=;`` for Excel, is emptied, and the separator in that line.
+
+    Without such a line, the text is returned unchanged, with None.
+    """
+    stated = _SEPARATOR_LINE.match(text)
+    return (text[stated.end() :], stated[1]) if stated else (text, None)
 
 
 def is_header(line: str, delimiter: str) -> bool:

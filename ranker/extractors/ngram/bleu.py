@@ -41,7 +41,7 @@ class Bleu(Metric):
         How to keep a count of zero from making the score zero.
 
         * ``exp``: the k-th zero becomes ``1 / (2^k t)`` (NIST's mteval and sacreBLEU's default).
-        * ``add-one``: ``(m + 1) / (t + 1)`` for n > 1 (Lin and Och 2004).
+        * ``add-one``: ``(m + 1) / (t + 1)`` for n > 1 (Lin and Och 2004); sacreBLEU's add-k, with k = 1.
         * ``floor``: a zero becomes ``0.1 / t``.
         * ``epsilon``: ``(m + e) / (t + e)`` for every n (Ye, Zhou and Lin 2007). The paper gives no value; here it is
           1e-7. An order without n-grams, because the candidate is shorter than n, has precision 1.

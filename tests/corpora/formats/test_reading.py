@@ -134,6 +134,26 @@ def test_a_csv_is_quoted_between_tabs_too(plain: Dataset, tmp_path: Path) -> Non
         read_dataset(tmp_path / "x.csv")
 
 
+@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("first", ["sep={}", '"sep={}"', "SEP={}"])
+@pytest.mark.parametrize("separator", [";", ",", "\t"])
+def test_the_first_line_for_excel_is_skipped(
+    separator: str, first: str, ends: str, plain: Dataset, tmp_path: Path
+) -> None:
+    table = pd.DataFrame(ROWS).to_csv(index=False, sep=separator, lineterminator=ends)
+    for name in ("x.csv", *(["x.tsv", "x"] if separator == "\t" else ["x"])):
+        (tmp_path / name).write_bytes(f"{first.format(separator)}{ends}{table}".encode())
+        assert read_dataset(tmp_path / name).fingerprint == plain.fingerprint
+    (tmp_path / "x.csv").write_text(f"sep={separator}\nsource{separator}text\n\nx\n", newline="")
+    with pytest.raises(DataError, match=r"x\.csv:4: expected 2 fields"):
+        read_dataset(tmp_path / "x.csv")
+    (tmp_path / "x.csv").write_text("sep=|\nsource|text\nx|y\n")
+    with pytest.raises(
+        DataError, match=r"x\.csv:1: columns are separated by '\|', expected commas, semicolons or tabs"
+    ):
+        read_dataset(tmp_path / "x.csv")
+
+
 @pytest.mark.parametrize("form", TEXTS)
 def test_gzip_and_stdin_too(form: str, plain: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ending, text = TEXTS[form]

@@ -75,6 +75,7 @@ FORMS = {
     "spaces.txt": "".join(f"{system}  {score}\n" for system, scores in SCORES.items() for score in scores),
     "keyed.tsv": "lp\tseg_id\tsystem\tscore\n" + "".join("\t".join(map(str, row)) + "\n" for row in reversed(ROWS)),
     "keyed.csv": 'comment,"system",score,seg_id,lp\n' + "".join(f'"a, b",{s},{v},{i},{lp}\n' for lp, i, s, v in ROWS),
+    "excel.csv": "sep=;\r\nsystem;score\r\n" + "".join(f"{system};{score}\r\n" for *_, system, score in ROWS),
     "windows.csv": "system,score\r\n" + "".join(f"{system},{score}\r\n" for *_, system, score in ROWS),
     "named.tsv": "system\tmine\tscore\n" + "".join(f"{system}\t{score}\tnone\n" for *_, system, score in ROWS),
     "rows.jsonl": "".join(
@@ -202,6 +203,8 @@ def test_hostile_names_are_shown_harmlessly(hostile: str, read: Write) -> None:
 
 
 def test_nothing_and_numbers_beyond_all_are_refused(read: Write) -> None:
+    with pytest.raises(DataError, match=r"excel\.csv: is empty"):
+        read("excel.csv", "sep=;\n\n")
     with pytest.raises(DataError, match=r"a\.txt: is empty, expected lines with a system and a score"):
         read("a.txt", " \n")
     with pytest.raises(DataError, match=r"a\.jsonl:1: record\.score: expected a finite number, found 10000"):
@@ -249,3 +252,16 @@ def test_numbers_of_other_documents_beside_texts_or_of_many_digits_are_no_order(
 def test_the_score_is_that_of_the_metric_whatever_the_case(read: Write) -> None:
     scores = read("a.csv", "system,score,MINE\nA,80,1\nA,60,2\nA,70,3\n")
     assert by_system(data := translated(), scores.of_candidates(data))["A"] == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("named", ["sys.txt\t", ""])
+def test_what_comet_prints_is_refused_with_advice(named: str, read: Write, tmp_path: Path) -> None:
+    printed = f"{named}Segment 0\tscore: 0.8\n{named}Segment 1\tscore: 0.7\n{named}score: 0.75\n"
+    for text in (printed, f"Fetching 5 files\n{printed}"):
+        says = r"comet\.txt:[12]: this is what comet-score prints, expected its JSON: run it with --to_json FILE"
+        with pytest.raises(DataError, match=says):
+            read("comet.txt", text)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "A").write_text(printed)
+    with pytest.raises(DataError, match=r"A:1: this is what comet-score prints"):
+        SegmentScores.read("folder", "mine")
