@@ -311,7 +311,7 @@ def _of_label_studio(
         row = {**task.data, "judge": by.get("email", by.get("id")) if isinstance(by, dict) else by}
         marks: dict[Any, dict[str, Any]] = {}
         displaced: set[Any] = set()
-        answered = False
+        answered = compared = False
         for number, result in enumerate(annotation.result):
             answer = result.value
             score = answer.score
@@ -331,15 +331,15 @@ def _of_label_studio(
                 for ranked in _ranked(task.data, answer.ranker, row):
                     yield ranked, True
             elif answer.selected is not None:
-                row["preferred"], answered = _SIDES.get(answer.selected, answer.selected), True
+                if compared:
+                    raise TypeError(_several(result.from_name))
+                row["preferred"], answered, compared = _SIDES.get(answer.selected, answer.selected), True, True
             elif score is not None or name == "preferred" or any(map(math.isfinite, map(number_in, answer.choices))):
                 if name in row or len(answer.choices) > 1:
-                    raise TypeError(
-                        f"found several answers or data called {shown(name)}, expected one answer by each annotator"
-                    )
+                    raise TypeError(_several(name))
                 word = answer.choices[0] if answer.choices else ""
                 row[name] = word if name == "preferred" else number_in(word) if score is None else score
-                answered = True
+                answered, compared = True, compared or name == "preferred"
             elif answer.choices:
                 words.setdefault(result.from_name, answer.choices[0])
         lost += [line] * len(displaced)
@@ -347,6 +347,10 @@ def _of_label_studio(
             row["errors"] = [*marks.values()]
         if answered or not is_pair:
             yield row, answered
+
+
+def _several(name: str) -> str:
+    return f"found several answers or data called {shown(name)}, expected one answer by each annotator"
 
 
 def _place(text: object, answer: _Value) -> Place:

@@ -343,6 +343,20 @@ def test_several_answers_to_one_question_of_label_studio_are_refused(tmp_path, r
         read_dataset(written(tmp_path / "a.json", [task(results, system="A")], lines=False))
 
 
+def test_two_comparisons_by_one_annotator_of_label_studio_are_refused(tmp_path):
+    left = {"value": {"selected": "left"}, "from_name": "adequacy", "type": "pairwise"}
+    others = ({"selected": "right"}, {"choices": ["tie"]})
+    data = {"source": "Hallo", "text1": "hello", "text2": "hi"}
+    for other in others:
+        both = [left, {"value": other, "from_name": "fluency", "type": "x"}]
+        for results in (both, both[::-1]):
+            with pytest.raises(DataError, match=r"found several answers or data called '(fluency|adequacy|preferred)'"):
+                read_dataset(written(tmp_path / "a.json", [task(results, **data)], lines=False))
+    row = {**data, "adequacy": [{"selected": "left"}], "fluency": [{"selected": "right"}], "annotator": 1}
+    with pytest.raises(DataError, match="columns 'adequacy' and 'fluency' both say which text is preferred"):
+        read_dataset(flat(tmp_path / "b.json", [row]))
+
+
 def test_choices_that_are_numbers_are_ratings_and_words_are_refused(tmp_path):
     answer = {"value": {"choices": ["2"]}, "from_name": "grade", "type": "choices"}
     dataset = read_dataset(written(tmp_path / "a.json", [task([answer])], lines=False))
