@@ -90,6 +90,10 @@ _MADE_BY_WHOM = _table("annotator rater turn turns user worker")
 _SAMPLING = re.compile(
     r"(top|min|typical)_?[pk]|(frequency|presence|repetition|length)_penalty|(.*_)?log_(prob|like).*|p_val(ue)?s?"
 )
+_OF_SETTINGS = _table(
+    "args arguments config configuration hyperparameters kwargs options parameters params settings usage"
+)
+"""Numbers in an object whose name ends in one of these words are settings of the system that made an output."""
 _EFFORT = _table("edit edits editing pe postedit postedits postediting")
 """Words for a person's effort in editing an output, which is a judgement of it."""
 _COUNTING = _table("n nb num")
@@ -179,6 +183,20 @@ def is_reserved(name: str) -> bool:
     Such columns hold counters, sizes, settings of the system that made an output, or metric scores.
     """
     return _counts_or_measures(name) or _is_setting(name) or _is_metric(name)
+
+
+def are_settings(name: str, keys: Iterable[str]) -> bool:
+    """True if the numbers in an object `name` are settings, sizes or metric scores by `keys`, not ratings by judge."""
+    words = _words(name)
+    if is_reserved(name) or _OF_SETTINGS & {*words[-1:]}:
+        return True
+    return not (JUDGEMENTS | _QUALITIES) & {*words} and all(map(_names_no_judge, keys))
+
+
+def _names_no_judge(key: str) -> bool:
+    # judges may be numbered, as in sample1, or called user
+    is_judge = key[-1:].isdecimal() or key.strip().lower() in _MADE_BY_WHOM
+    return _is_metric(key) or (is_reserved(key) and not is_judge)
 
 
 def is_known_metric(name: str) -> bool:

@@ -21,8 +21,8 @@ A file holds one record per line, a list of records, or a single record. The out
 (`ranker.corpora.formats.program_outputs`) are read too.
 
 Any other key of a candidate that holds a number, or numbers by judge, is a rating, as in ``human``. Keys that hold
-something else are not read, which a note says, unless they are spelled almost as one of those above. A record of
-several candidates has no ratings of its own: a number is refused unless its key names metadata
+something else, such as settings, are not read, which a note says, unless they are spelled almost as one of those
+above. A record of several candidates has no ratings of its own: a number is refused unless its key names metadata
 (`ranker.corpora.column_names`).
 """
 
@@ -603,9 +603,12 @@ def _listed(keys: tuple[str, ...]) -> str:
 def _is_metadata(key: str, value: object, known: tuple[str, ...]) -> bool:
     """True if a key can be ignored, because its value seems to be neither a rating nor a misspelt known key.
 
-    With numbers, its name must be reserved; with text, it must suggest no judgement and resemble no key in `known`.
+    With numbers, its name must be reserved, or they must be settings; with text, its name must suggest no judgement and
+    resemble no key in `known`.
     """
-    if _is_number(value) or (isinstance(value, dict) and value and all(map(_is_number, value.values()))):
+    if isinstance(value, dict) and value and all(map(_is_number, value.values())):
+        return names.are_settings(key, value)
+    if _is_number(value):
         return names.is_reserved(key)
     return not names.is_unread_rating(key, value) and names.is_other(key, known)
 

@@ -196,6 +196,26 @@ def test_keys_that_hold_no_numbers_are_metadata(tmp_path, caplog):
     assert caplog.messages == [f"ranker: note: {tmp_path}/a.jsonl: ignored, because not judgements: model, logs, usage"]
 
 
+@pytest.mark.parametrize(
+    ("key", "numbers"),
+    [
+        ("settings", {"temperature": 0.2, "top_p": 0.9}),
+        ("generation_config", {"max_length": 100, "beta": 2}),
+        ("meta", {"a": 1}),
+        ("usage", {"in": 3, "out": 4}),
+        ("made", {"temperature": 0.2, "prompt_tokens": 9}),
+        ("automatic", {"bleu": 30.5, "rouge1": 0.5}),
+    ],
+)
+def test_objects_of_settings_are_no_ratings_by_judges(key, numbers, caplog):
+    candidate = {"text": "hello", key: numbers, "fluency": {"anna": 3, "user": 4}, "clarity": {"temperature": 1}}
+    dataset = from_records([{"source": "Hallo", key: numbers, "candidates": [candidate]}])
+    read = {("fluency", "anna"), ("fluency", "user"), ("clarity", "temperature")}
+    assert {*zip(dataset.ratings["kind"], dataset.ratings["judge"], strict=True)} == read
+    assert f"ignored, because not judgements: {key}" in caplog.text
+    assert len(from_records([{"src": "Hallo", "mt": "hello", "polish": {"user": 3, "annotator": 4}}]).ratings) == 2
+
+
 def task(results: list[dict[str, Any]], **data: Any) -> dict[str, Any]:
     data = data or {"source": "Hallo", "translation": "hello", "system": "Nova"}
     return {"id": 1, "data": data, "annotations": [{"completed_by": 1, "result": results}], "predictions": []}
