@@ -2,13 +2,14 @@
 
 Reading takes plain or gzip files, ``-`` for standard input, UTF-8 with or without a byte order mark and any
 line ending. Writing goes to a temporary file beside the target that replaces it when complete, so a killed run
-leaves either the old file or the new one. Several files of one result are renamed one after the other, when all are
+leaves either the old file or the new one; the target of a symbolic link is the file that it names. Several files of one result are renamed one after the other, when all are
 complete. Runs lock what they write (``flock``): unlocked temporary files were left by killed runs, and are removed by
 the next run that writes there.
 """
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import io
@@ -91,6 +92,10 @@ _LEFT = (_TEMPORARY, ".ranker-features-")
 _FORMER = ".ranker-former-"
 _NOT_IN_NAMES = re.compile(r'[/\\:*?"<>|]')
 _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|\Z)", re.IGNORECASE)
+_STREAMS, _NO_STREAMS = (Path("/dev"), Path("/proc")), Path("/dev/shm")
+"""Folders whose links lead to open files, which must not be replaced, and a folder in them for files of users."""
+_MOST_LINKS = 40
+_NOT_REGULAR = "cannot be written: exists and is not a regular file; choose another name"
 _HARMLESS = {"\u200c", "\u200d"}
 """Joiners that words of Persian and of Indian languages are written with."""
 
@@ -286,8 +291,8 @@ def _place(before: str, *, feeds: bool) -> tuple[int, int]:
 @contextmanager
 def replacing(path: str | Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
     """Open a temporary binary file with permissions `mode`; it replaces `path` if the block ends without an error."""
-    target = Path(path)
-    check_target(target)
+    check_target(path)
+    target = link_target(path)
     try:
         descriptor, temporary = _make_temporary(target.parent, mode)
     except OSError as error:
@@ -405,18 +410,32 @@ def _remove_if_left(path: Path) -> None:
         os.close(descriptor)
 
 
+def link_target(path: str | Path) -> Path:
+    """Return the path to which the symbolic link `path` leads, or `path` itself; refuse links to open files."""
+    target = Path(path)
+    for _ in range(_MOST_LINKS):
+        if not target.is_symlink():
+            return target
+        folder = Path(os.path.realpath(target.parent))
+        if any(folder.is_relative_to(one) for one in _STREAMS) and not folder.is_relative_to(_NO_STREAMS):
+            raise DataError(_NOT_REGULAR, file=display_name(path))
+        target = folder / target.readlink()
+    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+
+
 def check_target(path: str | Path) -> None:
     """Raise a `DataError` if `path` cannot be written as a file; for use before computing the content of the file."""
-    target, name = Path(path), display_name(path)
+    name = display_name(path)
     try:
+        target = link_target(path)
         if not target.parent.is_dir():
             raise DataError(f"cannot be written: the directory {display_name(target.parent)} does not exist", file=name)
         if target.exists() and not target.is_file():
-            raise DataError("cannot be written: exists and is not a regular file; choose another name", file=name)
+            raise DataError(_NOT_REGULAR, file=name)
         if target.exists() and _is_database(target):
             raise DataError("cannot be written: is a database, such as a campaign; choose another name", file=name)
     except OSError as error:
-        raise unwritable(target, error) from None
+        raise unwritable(Path(path), error) from None
 
 
 def _is_database(path: Path) -> bool:

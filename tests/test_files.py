@@ -14,6 +14,7 @@ import ranker
 from ranker import errors, files
 from ranker.corpora.downloads.transfer import DownloadLimits, fetch
 from ranker.errors import DataError
+from ranker.storage.model_files import check_target
 
 
 def test_what_expands_as_no_text_does_is_refused(tmp_path, monkeypatch):
@@ -106,3 +107,44 @@ def test_a_directory_in_which_no_file_can_be_made_is_refused():
         pass
     with pytest.raises(DataError, match="cannot be written"), files.replacing_together("/proc/self"):
         pass
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs symbolic links")
+def test_the_file_that_a_link_names_is_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("there").mkdir()
+    Path("there/old").write_text("old")
+    Path("there/near").symlink_to("old")
+    for link, target in {"far": "there/near", "new": "there/new", "lost": "none/x", "loop": "loop"}.items():
+        Path(link).symlink_to(target)
+    for link, written in (("far", "there/old"), ("new", "there/new")):
+        files.write_bytes(link, b"text")
+        assert Path(link).is_symlink()
+        assert not Path(written).is_symlink()
+        assert Path(written).read_text() == "text"
+    with pytest.raises(DataError, match="lost: cannot be written: the directory .*none does not exist"):
+        files.check_target("lost")
+    with pytest.raises(DataError, match="loop: cannot be written: .*links"):
+        files.check_target("loop")
+    assert sorted(path.name for path in Path("there").iterdir()) == ["near", "new", "old"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs symbolic links")
+def test_the_file_behind_a_stream_of_the_system_is_not_replaced(tmp_path, monkeypatch):
+    devices = tmp_path / "dev"
+    (devices / "fd").mkdir(parents=True)
+    (devices / "shm").mkdir()
+    monkeypatch.setattr(files, "_STREAMS", (devices,))
+    monkeypatch.setattr(files, "_NO_STREAMS", devices / "shm")
+    output = tmp_path / "output"
+    output.write_text("so far")
+    for link, target in {"stdout": "fd/1", "fd/1": output, "shm/made": output, "../own": "dev/stdout"}.items():
+        (devices / link).symlink_to(target)
+    for name in ("stdout", "fd/1", "../own"):
+        with pytest.raises(DataError, match="not a regular file"):
+            files.write_bytes(devices / name, b"text")
+        with pytest.raises(DataError, match="not a regular file"):
+            check_target(devices / name)
+    assert output.read_text() == "so far"
+    files.write_bytes(devices / "shm" / "made", b"text")
+    assert output.read_text() == "text"

@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.errors import ModelError
-from ranker.files import document_kind, replacing, sha256
+from ranker.files import document_kind, link_target, replacing, sha256
 from ranker.storage.plain_data import parse_json
 
 FORMAT = 2
@@ -103,14 +103,15 @@ def write_model(path: str | Path, stored: StoredModel, card: str) -> None:
 def check_target(path: Path) -> None:
     """Refuse a path to which a model cannot be written, or at which something other than a model would be replaced."""
     try:
+        target = link_target(path)
         if path.is_dir():
             raise ModelError(f"{path}: is a directory, expected the name of a model file")
         if path.exists() and not path.is_file():
             raise ModelError(f"{path}: exists and is not a regular file; choose another name")
         if path.exists() and not zipfile.is_zipfile(path):
             raise ModelError(f"{path}: already exists and is not a model file; delete it or choose another name")
-        if not path.parent.is_dir():
-            raise ModelError(f"{path}: cannot be written: the directory {path.parent} does not exist")
+        if not target.parent.is_dir():
+            raise ModelError(f"{path}: cannot be written: the directory {target.parent} does not exist")
     except OSError as error:
         raise ModelError(f"{path}: cannot be written ({error.strerror or error}); choose another name") from None
 
