@@ -19,6 +19,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.source_keys import UInt32Array
 from ranker.errors import ModelError, OptionError, counted
 from ranker.extractors.base import FitScope, FittedExtractor, join_notes
+from ranker.extractors.english_only import english_note
 from ranker.extractors.needs import Needs
 from ranker.extractors.semantic.matching import TextVectors, match, word_matches
 from ranker.extractors.semantic.vectors import text_keys, text_vectors
@@ -115,8 +116,8 @@ class Semantic(FittedExtractor):
                 "compare it with chrf on your own judgements"
             )
         if self.needs.language:
-            # texts with characters unknown to an English encoder are not English, which another note says
-            return join_notes(notes)
+            # texts with characters unknown to an English encoder are not English
+            return join_notes(notes) or english_note([self], dataset)
         texts = pd.concat([dataset.candidates["text"], _texts(dataset, self.against)]).drop_duplicates().tolist()
         if unknown := encoder.unknown(texts):
             notes.append(
