@@ -12,6 +12,7 @@ import copy
 import functools
 import inspect
 import itertools
+import math
 import re
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -72,7 +73,15 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Command(TyperCommand):
-    """A command whose help lists its options by subject."""
+    """A command whose help lists its options by subject, and which refuses numbers that are infinite or undefined."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, unless an option is a number that is not finite, such as ``inf`` or ``nan``."""
+        for parameter in self.params:
+            value = ctx.params.get(parameter.name)
+            if isinstance(value, float) and not math.isfinite(value):
+                raise typer.BadParameter(f"expected a finite number, found '{value}'.", ctx=ctx, param=parameter)
+        return super().invoke(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then the options under the heading of their subject."""
