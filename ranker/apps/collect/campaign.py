@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -92,10 +93,27 @@ def connect(path: str | Path) -> sqlite3.Connection:
         what = f"{what} to export its judgements" if application == _APPLICATION else _NO_CAMPAIGN
     except (sqlite3.Error, OSError, ValueError) as error:
         other = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB
-        what = _NO_CAMPAIGN if other else f"is not a campaign file, or is damaged ({error}): restore it from a copy"
+        damaged = f"is not a campaign file, or is damaged ({error}): restore it from a copy"
+        what = _NO_CAMPAIGN if other else (_denied(Path(path), error) or damaged)
     if connection is not None:
         connection.close()
     raise DataError(what, file=name)
+
+
+def _denied(path: Path, error: Exception) -> str | None:
+    """Return a message on the permission that SQLite lacks to open a campaign, or None for an error of another kind."""
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None or code & 0xFF not in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+        return None
+    folder = path.resolve().parent
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return (
+            f"cannot be opened: no permission to write in its directory {display_name(folder)}, where a campaign needs "
+            "files of its own: give the permission, or copy the campaign to another directory"
+        )
+    if not os.access(path, os.R_OK | os.W_OK):
+        return "cannot be opened: no permission to read and write this file; give both"
+    return None
 
 
 def files_of(path: str | Path) -> list[tuple[int, int]]:
@@ -119,7 +137,7 @@ def opened(path: str | Path) -> Iterator[tuple[sqlite3.Connection, CampaignSetti
         except (sqlite3.Error, UnicodeError) as error:
             # a message of SQLite may quote what is damaged, and need not be UTF-8 then
             what = f"cannot be used ({error}): wait if another process is using it, or restore it from a copy"
-            raise DataError(what, file=display_name(path)) from None
+            raise DataError(_denied(Path(path), error) or what, file=display_name(path)) from None
 
 
 def _connection(name: str) -> sqlite3.Connection:

@@ -184,6 +184,25 @@ def test_a_damaged_campaign_is_refused_in_one_line(statement, tmp_path, campaign
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs permissions of files")
+@pytest.mark.parametrize(("mode", "denied"), [(0o555, "no permission to write in its directory"), (0o755, "this file")])
+def test_a_campaign_that_may_not_be_written_is_not_called_damaged(mode, denied, tmp_path, campaign, refused):
+    path, _ = campaign("fluency", data=small())
+    (tmp_path / "out").mkdir()
+    tmp_path.chmod(mode)
+    path.chmod(0o644 if mode == 0o555 else 0o444)
+    try:
+        if os.access(tmp_path if mode == 0o555 else path, os.W_OK):
+            pytest.skip("this user may write everything")
+        for words in (["status", path], ["export", path, "-o", tmp_path / "out" / "x"], ["link", path, "judge1"]):
+            message = refused(*words)
+            assert message.startswith(f"{path}: cannot be opened: no permission to ")
+            assert denied in message
+            assert mode == 0o755 or str(tmp_path.resolve()) in message.partition(": ")[2]
+    finally:
+        tmp_path.chmod(0o755)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs permissions of files")
 def test_links_in_a_file_are_for_the_owner_alone(tmp_path, command):
     before = os.umask(0o022)
     try:
