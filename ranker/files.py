@@ -1,10 +1,10 @@
 """Reading and writing files: the one module that opens, decodes and replaces them.
 
-Reading takes plain or gzip files, ``-`` for standard input, UTF-8 with or without a byte order mark and any
-line ending. Writing goes to a temporary file beside the target that replaces it when complete, so a killed run
-leaves either the old file or the new one; the target of a symbolic link is the file that it names. Several files of one result are renamed one after the other, when all are
-complete. Runs lock what they write (``flock``): unlocked temporary files were left by killed runs, and are removed by
-the next run that writes there.
+Reading takes plain or gzip files, ``-`` for standard input, UTF-8 with or without a byte order mark and any line
+ending. Writing goes to a temporary file beside the target that replaces it when complete, so a killed run leaves
+either the old file or the new one; the target of a symbolic link is the file that it names. Several files of one
+result are renamed one after the other, when all are complete. Runs lock what they write (``flock``): unlocked
+temporary files were left by killed runs, and are removed by the next run that writes there.
 """
 
 from __future__ import annotations

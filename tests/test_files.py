@@ -122,9 +122,9 @@ def test_the_file_that_a_link_names_is_written(tmp_path, monkeypatch):
         assert Path(link).is_symlink()
         assert not Path(written).is_symlink()
         assert Path(written).read_text() == "text"
-    with pytest.raises(DataError, match="lost: cannot be written: the directory .*none does not exist"):
+    with pytest.raises(DataError, match=r"lost: cannot be written: the directory .*none does not exist"):
         files.check_target("lost")
-    with pytest.raises(DataError, match="loop: cannot be written: .*links"):
+    with pytest.raises(DataError, match=r"loop: cannot be written: .*links"):
         files.check_target("loop")
     assert sorted(path.name for path in Path("there").iterdir()) == ["near", "new", "old"]
 

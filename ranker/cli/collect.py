@@ -31,7 +31,12 @@ def new_command(
     judges: Annotated[
         str, Option(help="Number of judges, or their codes separated by commas.", metavar="N|CODE,...")
     ] = "1",
-    show: Annotated[Show | None, Option(help="Text shown with the outputs; the default depends on --kind.")] = None,
+    show: Annotated[
+        Show | None,
+        Option(
+            help="Text shown with the outputs; the default depends on --kind, and is no reference if there are none."
+        ),
+    ] = None,
     judges_per_item: Annotated[
         int | None, Option(help="Judges per item (default 1, or 2 with --overlap).", min=1)
     ] = None,
@@ -119,7 +124,7 @@ def new_command(
         id=secrets.token_hex(4),
         title=printable(title or campaign.name.split(".")[0]),
         kind=kind,
-        show=show or KINDS[kind].show,
+        show=show or KINDS[kind].show_by_default(references=len(dataset.references) > 0),
         next="uniform" if overlap is None else "overlap",
         judges_per_item=judges_per_item or (1 if overlap is None else 2),
         overlap=0.2 if overlap is None else overlap,

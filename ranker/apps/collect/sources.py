@@ -13,11 +13,13 @@ import pandas as pd
 
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset
+from ranker.errors import DataError, counted
 from ranker.ranking.scorers import Scorer, candidate_scores, systems_scorer
 
 
 def informative_sources(dataset: Dataset, scorer: Scorer, number: int) -> BoolArray:
     """Return a mask of each language pair's most informative sources, at most `number` per pair."""
+    _check_references(dataset, scorer)
     value, pairs = (
         source_values(dataset, candidate_scores(systems_scorer(scorer), dataset)),
         dataset.source_language_pairs,
@@ -27,6 +29,16 @@ def informative_sources(dataset: Dataset, scorer: Scorer, number: int) -> BoolAr
         rows = np.flatnonzero(pairs == lp)
         chosen[rows[np.argsort(-value[rows], kind="stable")[:number]]] = True
     return chosen
+
+
+def _check_references(dataset: Dataset, scorer: Scorer) -> None:
+    """Refuse sources without a reference that the scorer requires, with the names of metrics that require none."""
+    lacking = (np.diff(dataset.reference_offsets) == 0) & (np.diff(dataset.candidate_offsets) > 0)
+    if lacking.any() and any(extractor.needs.references for extractor in scorer.feature_set.extractors):
+        what = f"{int(lacking.sum()):,} of {counted(len(lacking), 'source')} have no reference"
+        others = "'semantic[encoder=encoder-any,against=source].f', or 'perp[model=shipped]' for English"
+        advice = f"give references, or a --metric that needs none: {others}"
+        raise DataError(f"{what}, which {scorer.name} requires: {advice}", file=dataset.name)
 
 
 def source_values(dataset: Dataset, scores: FloatArray) -> FloatArray:

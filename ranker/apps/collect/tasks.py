@@ -61,6 +61,10 @@ class TaskKind:
         if len(answer) != outputs or not all(self.lowest <= value <= highest for value in answer):
             raise OptionError(f"expected {outputs} numbers from {self.lowest} to {highest}")
 
+    def show_by_default(self, *, references: bool) -> Show:
+        """Return what is shown with the outputs by default, which is the source where there are no references."""
+        return self.show if references or self.show == "none" else "source"
+
 
 _FREE: tuple[Show, ...] = ("both", "source", "reference", "none")
 _MEANING: tuple[Show, ...] = ("reference", "source", "both")

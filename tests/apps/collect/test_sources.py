@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import numpy as np
 
 from ranker.apps.collect.sources import informative_sources, source_values
@@ -43,3 +46,21 @@ def test_plain_text_is_selected_and_made_a_campaign(command, tmp_path, monkeypat
     command("data", "select", "chosen.jsonl", *files, "--n", "1")
     assert load("chosen.jsonl").sources["text"].tolist() == ["eins"]
     assert "c.campaign: 1 item to judge" in command("collect", "new", "c.campaign", *files).out
+
+
+def test_texts_without_references_are_judged_by_their_source(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, lines in {"s.de": "eins\nzwei\n", "a.en": "one\ntwo\n", "b.en": "1\ntwo\n"}.items():
+        (tmp_path / name).write_text(lines, encoding="utf-8")
+    files = ("-s", "s.de", "-t", "a.en", "b.en")
+    for kind, show in {"ranking": "source", "adequacy": "source", "fluency": "none", "esa": "source"}.items():
+        command("collect", "new", f"{kind}.campaign", *files, "--kind", kind)
+        status = json.loads(command("collect", "status", f"{kind}.campaign", "--json").out)
+        assert status["settings"]["show"] == show
+    assert "--show both requires" in command("collect", "new", "c.campaign", *files, "--show", "both", code=2).err
+    message = command("data", "select", "chosen.jsonl", *files, "--n", "1", code=2).err
+    assert "2 of 2 sources have no reference, which chrf requires: give references, or a --metric" in message
+    for metric in re.findall("'([^']*)'", message):
+        command("data", "select", "chosen.jsonl", *files, "--n", "1", "-m", metric)
+    command("data", "select", "chosen.jsonl", *files, "--n", "1", "-m", "perp[model=shipped]")
+    assert len(load("chosen.jsonl").sources) == 1
