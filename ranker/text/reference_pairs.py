@@ -43,8 +43,9 @@ class ReferencePairs:
             sizes = f"{candidate_lengths[pair]:,} tokens and a reference of {reference_lengths[pair]:,}"
             what = f"{sizes} are too long for {metric}"
             source = int(batch.candidate_source[self.candidate[pair]])
+            limit = f"a product of at most {most**2:,}, as of {most:,} tokens each"
             raise DataError(
-                f"a candidate of {what}, expected at most {most:,} tokens each: split the texts or use another metric",
+                f"a candidate of {what}, expected {limit}: split the texts or use another metric",
                 file=source_place(dataset, source),
             )
 

@@ -30,6 +30,7 @@ def test_what_is_no_column_or_list_is_refused_with_what_there_is() -> None:
 def test_texts_that_take_for_ever_are_refused_in_one_line(name: str, most: int) -> None:
     long = "a b c " * (most // 3 + 10)
     size = f"{most // 3 * 3 + 30:,}"
-    says = f"a candidate of {size} tokens and a reference of {size} are too long for {name}, expected at most {most:,}"
-    with pytest.raises(DataError, match=f"{says} tokens each: split the texts or use another metric"):
+    says = f"a candidate of {size} tokens and a reference of {size} are too long for {name}, expected a "
+    says += f"product of at most {most**2:,}, as of {most:,} tokens each: split the texts or use another metric"
+    with pytest.raises(DataError, match=says):
         make_metric(name).transform(dataset_of([(["a"], "a"), ([long], long)]).select_sources([False, True]))

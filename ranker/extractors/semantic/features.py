@@ -45,7 +45,7 @@ class Semantic(FittedExtractor):
     sub-words of the highest cosine with one of the reference, recall the same the other way round, F their harmonic
     mean (Zhang, Kishore, Wu, Weinberger and Artzi 2020, BERTScore, section 3). The cosine is that of the sentence
     vectors: means over the last layer or, if the encoder says so, its first token. All four lie in [-1, 1] and are
-    mostly positive; of several references each column takes the best. A text without words scores 0. Texts longer than
+    mostly positive; of several references each column takes the best. An empty text scores 0. Texts longer than
     the encoder takes at once are cut into windows, and no word is left out.
 
     Encoders in Hugging Face's format need the extra ``semantic-train``. Weights are read as ONNX or safetensors only,
