@@ -113,9 +113,9 @@ def processed(
             print_note(f"{counted(len(notes) - _MOST_NOTES, 'more note')} about single shards")
         ranked = {"ranked": data_signature(shards, parts)}
         signatures = [make_signature(head, ranked) for head in map(result_head, named.scorers())]
+        check(parts, options.out)
         if options.out is not None:
             write_results(folder, shards, parts, signatures=signatures, result=about, notes=notes)
-        check(parts, options.out)
         yield parts, signatures
 
 

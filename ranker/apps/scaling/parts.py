@@ -135,10 +135,7 @@ def write_results(folder: Path, shards: Shards, parts: Sequence[ShardResult], **
         "data": shards.name,
         **facts,
         "rows": sum(part.rows for part in parts),
-        "parts": [
-            {"shard": part.shard, "file": part.path and part.path.name, "rows": part.rows, "problem": part.problem}
-            for part in parts
-        ],
+        "parts": [{"shard": part.shard, "file": part.path and part.path.name, "rows": part.rows} for part in parts],
     }
     write_bytes(folder / RESULTS, f"{json.dumps(document, ensure_ascii=False, indent=1)}\n".encode())
 
