@@ -14,7 +14,7 @@ import inspect
 import itertools
 import math
 import re
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import MISSING, fields, is_dataclass
 from io import TextIOWrapper
@@ -29,9 +29,12 @@ from typer.models import ArgumentInfo
 from ranker.cli.options import OUTPUT, JobsOption, KindOption, LongSignaturesOption, QuietOption, listed_paths
 from ranker.cli.output import print_note
 from ranker.errors import OptionError
+from ranker.files import STDIN
 
 _FORM, _JSON, _OUTPUT = "form", "as_json", "output"
 _DATA, _DATA_ARGUMENT, _WEIGHTS = "data", "named_data", "severity_weights"
+_READ, _WRITTEN = (_DATA, "nbest"), (_OUTPUT, "target")
+"""Parameters with names of files to read, besides paths, and with paths of files to write."""
 _BY_SUFFIX = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
 _OTHER_SUFFIXES = (".gz", ".htm", ".html", ".ods", ".parquet", ".pdf", ".tsv", ".xls", ".xlsx", ".xml", ".yaml", ".yml")
 """Extensions of formats in which no result can be written; a table for people may not have them either."""
@@ -77,7 +80,8 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command, unless an option is a number that is not finite, such as ``inf`` or ``nan``."""
-        for parameter in self.params:
+        parameters: list[Any] = self.params
+        for parameter in parameters:
             value = ctx.params.get(parameter.name)
             if isinstance(value, float) and not math.isfinite(value):
                 raise typer.BadParameter(f"expected a finite number, found '{value}'.", ctx=ctx, param=parameter)
@@ -200,6 +204,7 @@ def _with_options(function: Callable[..., int | None], mode: int, *, result: boo
             del values[name]
         if has_data:
             values[_DATA] = listed_paths([*(values.pop(_DATA_ARGUMENT, None) or []), *(values[_DATA] or [])])
+        _refuse_standard_input_twice(values)
         for name, (record, options) in records.items():
             given = {field: values.pop(field) for field in options}
             values[name] = record(**{field: value for field, value in given.items() if value is not None})
@@ -213,6 +218,17 @@ def _with_options(function: Callable[..., int | None], mode: int, *, result: boo
 
     vars(command)["__signature__"] = signature.replace(parameters=[*parameters.values()])
     return command
+
+
+def _refuse_standard_input_twice(values: Mapping[str, Any]) -> None:
+    """Refuse values that name standard input more than once, because it can be read only once."""
+    read = 0
+    for name, value in values.items():
+        for path in value if isinstance(value, list) else [value]:
+            if name in _READ or (isinstance(path, Path) and name not in _WRITTEN):
+                read += str(path).rpartition("=")[2] == STDIN
+    if read > 1:
+        raise OptionError("standard input (-) is given more than once: give it once, and files for the rest")
 
 
 def _fields(record: Any, without: Container[str]) -> dict[str, inspect.Parameter]:
