@@ -33,9 +33,7 @@ def new_command(
     ] = "1",
     show: Annotated[
         Show | None,
-        Option(
-            help="Text shown with the outputs; the default depends on --kind, and is no reference if there are none."
-        ),
+        Option(help="Text shown with the outputs; the default depends on --kind and on whether there are references."),
     ] = None,
     judges_per_item: Annotated[
         int | None, Option(help="Judges per item (default 1, or 2 with --overlap).", min=1)
