@@ -67,6 +67,8 @@ def command(
         raise OptionError("--penalty is not available with --format mtme; expected table, json, jsonl, csv or value")
     if form == "mtme" and output is None:
         raise OptionError("--format mtme writes several files: give -o DIRECTORY")
+    from ranker.corpora.numbered_systems import note_numbered
+
     to_score = level_of(level) or "segment"
     segments = to_score == "segment"
     losses: FloatArray | float = 0.0
@@ -82,6 +84,7 @@ def command(
         scorers = {scorer.name: scorer for scorer in named.scorers()}
         with processed(shards, sharding, named, f"{to_score} scores", unit_sums, to_score) as (parts, heads):
             units, statistics = total_sums(parts, [*scorers], to_score)
+        note_numbered(units.keys["system"], shards.name)
         signatures = [make_signature(head, {"level": to_score}) for head in heads]
     else:
         scorers, dataset = given_scorers(metric, model, inputs)
@@ -91,6 +94,8 @@ def command(
             levels = [Units.of(dataset, level_name) for level_name in _levels(dataset, level_of(level), form)]
             by_level = [units.scorer(scorer) for units in levels for scorer in scorers.values()]
             print_notes(by_level, dataset)
+            if levels[-1].level != "segment":
+                note_numbered(levels[-1].keys["system"], dataset.name)
             if form == "mtme" and output is not None:
                 _write(output, dataset, scorers, levels)
                 return

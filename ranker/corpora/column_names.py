@@ -122,6 +122,7 @@ _LANGUAGES = {
 }
 LANGUAGE_KEYS = frozenset(_LANGUAGES)
 """Names of columns and keys that hold the source language, the target language or both, besides ``lp``."""
+_SYSTEM_NAMES = _table("model model_id model_name engine engine_id engine_name system_id system_name provider")
 _ALIASES = {**dict.fromkeys(SOURCE, "source"), "ref": "reference", **dict.fromkeys(HYPOTHESIS, "text"), **_LANGUAGES}
 _GRADE = re.compile(r"[-+]?(?:\d{1,3}(?:[.,]\d{3})*(?:[.,]\d+)?|\d+(?:[.,]\d+)?|[.,]\d+) ?(?:%|/ ?\d+)?")
 SPELLINGS = frozenset((*TEXT_COLUMNS, "reference", *_ALIASES))
@@ -233,14 +234,17 @@ def is_unread_rating(name: str, text: object) -> bool:
     return not re.search("[,%/]", str(text)) or bool(rated & {*_words(name)}) or _is_metric(name)
 
 
-def not_read(names: Sequence[str], grades: Mapping[str, str] | None = None) -> str:
+def not_read(names: Sequence[str], grades: Mapping[str, str] | None = None, *, unnamed: bool = False) -> str:
     """Return a note that lists columns or keys that were ignored because they hold text.
 
-    `grades` are the columns or keys that hold numbers in a form that is not read, each with one of these numbers.
+    `grades` are the columns or keys that hold numbers in a form that is not read, each with one of these numbers. If
+    the systems are `unnamed`, the note says that a column or key such as ``model`` may name them.
     """
     short = {name: f"{name[:27]}..." if len(name) > 30 else name for name in names}
     listed = ", ".join([*short.values()][:8]) + (", ..." if len(names) > 8 else "")
     hints = [f"; if {grade!r} in {short[name]} is a rating, write {DECIMAL}" for name, grade in (grades or {}).items()]
+    systems = [name for name in names if "_".join(_words(name)) in _SYSTEM_NAMES] if unnamed else []
+    hints += [f"; if {name} names the systems, call it system" for name in systems[:1]]
     return f"ignored, because not judgements: {listed}{''.join(hints[:1])}"
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranker.corpora.dataset import Dataset, source_place
+from ranker.corpora.numbered_systems import NUMBERED
 from ranker.errors import counted
 
 _SPACE = r"[\s\p{Z}\x{85}\x{feff}\x{200b}]+"
@@ -30,7 +31,7 @@ def near_duplicate_sources(dataset: Dataset) -> list[tuple[int, int]]:
     outputs = pd.DataFrame({"group": group[dataset.candidate_source], "system": dataset.candidates["system"]})
     if (np.diff(dataset.candidate_offsets) > 1).any():
         # names that readers gave to outputs do not identify systems
-        outputs = outputs[~outputs["system"].str.fullmatch(r"candidate[0-9]+").to_numpy(bool)]
+        outputs = outputs[~outputs["system"].str.fullmatch(NUMBERED).to_numpy(bool)]
     alike &= ~np.isin(group, outputs["group"][outputs.duplicated()])
     references = _plain(dataset.references["text"]).tolist()
     first: dict[int, tuple[int, set[str]]] = {}

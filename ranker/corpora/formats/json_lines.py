@@ -39,6 +39,7 @@ from ranker.corpora import column_names as names
 from ranker.corpora.formats.program_outputs import program_records
 from ranker.corpora.languages import contradict, is_language, language_code, pair_of
 from ranker.corpora.marked_errors import NO_ERROR, SIDES, MarkedError
+from ranker.corpora.numbered_systems import are_numbered
 from ranker.corpora.records import (
     Candidate,
     Record,
@@ -126,7 +127,9 @@ def read_records(
         if key in rated:
             RecordReader(file, line, {}).fail(_inside("", key), f"{names.DECIMAL} as in other records", grade)
     if left_out:
-        log_note(names.not_read([*left_out], {key: grade for key, (_, grade) in grades.items()}), file)
+        unnamed = are_numbered(candidate.system for record in records for candidate in record.candidates)
+        values_of = {key: grade for key, (_, grade) in grades.items()}
+        log_note(names.not_read([*left_out], values_of, unnamed=unnamed), file)
     return records
 
 

@@ -311,6 +311,7 @@ class LongTable:
         self, columns: Mapping[str, pa.ChunkedArray], lines: Int64Array, file: str, unit: str = "line"
     ) -> None:
         self.columns, self.lines, self.file, self.unit = _with_pairs(columns, lines, file), lines, file, unit
+        self.unnamed = "system" not in self.columns
         self.problems: list[tuple[int, DataError]] = []
         self.left_out: dict[str, str] = {}
         """Columns that may be ratings but were left out because they hold text alone, each with one of these texts."""
@@ -326,7 +327,7 @@ class LongTable:
         is_reference = self._truths()
         content = _joined(self._codes("source"), *references.T)
         group = _joined(lp, seg_id, np.where(seg_id < 0, _joined(content, doc), -1))
-        if "system" not in self.columns:
+        if self.unnamed:
             if "source" not in self.columns:
                 # nothing tells whether equal references are of one source
                 group = np.where(seg_id < 0, len(group) + np.arange(len(group)), group)
@@ -513,7 +514,7 @@ class LongTable:
         self.left_out = {kind: str(self._cell(kind, int(np.argmax(numbers[kind][1])))) for kind in unread} | grades
         noted = [kind for kind in text if kind not in names.NOT_READ]
         if noted:
-            log_note(names.not_read(noted, grades), self.file)
+            log_note(names.not_read(noted, grades, unnamed=self.unnamed), self.file)
         numeric = {kind: numbers[kind] for kind in kinds if kind not in text}
         rows = {kind: np.flatnonzero(~np.isnan(values)) for kind, (values, _) in numeric.items()}
         for kind, (values, wrong) in numeric.items():

@@ -12,6 +12,7 @@ from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, preference_pairs, resolve_kind
 from ranker.corpora.languages import is_of_pair
+from ranker.corpora.numbered_systems import note_numbered
 from ranker.corpora.records import first_repeated
 from ranker.errors import DataError, OptionError, log_note
 from ranker.evaluation.choices import FEW_SOURCES, LEVELS, Correction, Level, Test
@@ -113,6 +114,9 @@ def compare(
         what = f"nothing to evaluate by {' and '.join(levels)}: expected judged outputs of at least two systems"
         documents = "" if "system" in levels else ", in documents (doc)"
         raise DataError(f"{what}{documents}; use the level segment", file=data[0][0].name)
+    if any(statistic.level != "segment" for statistic in computed):
+        for dataset, _ in data:
+            note_numbered(dataset.candidates["system"], dataset.name)
     names = [metric.name for metric in metrics]
     cells: list[Cell] = []
     pairwise_tests: list[PairwiseTests] = []

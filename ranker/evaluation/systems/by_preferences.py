@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, resolve_kind
+from ranker.corpora.numbered_systems import are_numbered
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.resampling.bootstrap import stream
 from ranker.evaluation.resampling.significance import centred, corrected, least_p, resampled_p
@@ -37,7 +36,7 @@ def compare_by_preferences(dataset: Dataset, baseline: str | None, settings: Sys
             alone.append((where, "only one source" if units else "no preferences"))
             continue
         names, codes = np.unique(systems[np.concatenate([first, second])].astype(str), return_inverse=True)
-        if all(re.fullmatch("candidate[0-9]+", name) for name in names):
+        if are_numbered(names):
             what = "the preferences name no systems: expected columns such as model_a and model_b, or chosen_system"
             raise DataError(what, file=where)
         check_baseline(baseline, names.tolist(), where)

@@ -12,6 +12,7 @@ from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, PREFERENCES, Judged, rating_names
 from ranker.corpora.languages import LanguagePair
+from ranker.corpora.numbered_systems import note_numbered
 from ranker.errors import DataError, OptionError, log_note
 from ranker.evaluation.choices import RankingMethod
 from ranker.evaluation.resampling.bootstrap import draws, resampled_sums, stream
@@ -98,6 +99,7 @@ def rank_systems(
 ) -> tuple[HumanRanking, ...]:
     """Rank the systems of each language pair by human judgements."""
     people = Judged.of(dataset, kind)
+    note_numbered(people.dataset.candidates["system"], dataset.name)
     fitting = _METHODS.get(people.kind, ("mean",))
     chosen = fitting[0] if method == "auto" else method
     if chosen not in fitting:

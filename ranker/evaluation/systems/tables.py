@@ -10,6 +10,7 @@ import pandas as pd
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_place
 from ranker.corpora.languages import LanguagePair
+from ranker.corpora.numbered_systems import note_numbered
 from ranker.errors import DataError, OptionError, RankerError, nearest
 from ranker.text.target_languages import target_language
 
@@ -71,6 +72,7 @@ def comparable(
 
     If no table is left, an error says why, followed by what was `left_out` of the data. Every table has the `baseline`.
     """
+    note_numbered(dataset.candidates["system"], dataset.name)
     pairs = dict.fromkeys(dataset.source_language_pairs[dataset.candidate_source])
     tables = [SystemTable(dataset, lp) for lp in pairs]
     single = [table.single(units) for table in tables]

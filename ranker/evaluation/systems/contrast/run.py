@@ -9,6 +9,7 @@ import numpy as np
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.numbered_systems import note_numbered
 from ranker.errors import OptionError, counted
 from ranker.evaluation.choices import check_resampling
 from ranker.evaluation.resampling.significance import few_sources
@@ -71,6 +72,7 @@ def contrast(
         first, second = _only_two(dataset)
     check_resampling(resamples, seed)
     scorer = systems_scorer(scorer_of(scorer))
+    note_numbered([first, second], dataset.name)
     pair = ContrastedSystems.of(dataset, first, second, tokenizer, lowercase=lowercase)
     lines = _lines(pair.dataset, tokenizer, train_text)
     statistics = scorer.statistics(pair.dataset)
