@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ranker.arrays import BoolArray
 from ranker.corpora.dataset import Dataset, source_place
 from ranker.corpora.numbered_systems import NUMBERED
 from ranker.errors import counted
@@ -17,15 +18,36 @@ _SPACE = r"[\s\p{Z}\x{85}\x{feff}\x{200b}]+"
 
 
 def near_duplicate_sources(dataset: Dataset) -> list[tuple[int, int]]:
-    """Return pairs of sources without ids that are equal apart from blanks, unless a system translated both."""
+    """Return pairs of sources that are equal apart from blanks or a missing lp or doc, unless a system translated both.
+
+    Sources with ids of their own are paired only if they have the same one, and one lacks the language pair.
+    """
     sources = dataset.sources
     if len(dataset) == len(sources) * dataset.candidates["system"].nunique():
         # every system translated every source
         return []
-    keys = [sources["lp"].fillna(""), sources["doc"].fillna(""), _plain(sources["text"])]
+    text = _plain(sources["text"])
+    lp = _filled(sources["lp"], [text])
+    doc = _filled(sources["doc"], [text, lp])
+    numbered = sources["seg_id"] == pd.Series(np.arange(1, len(sources) + 1)).astype(str)
+    known = (text != "").to_numpy(bool)
+    pairs = _pairs(dataset, [lp, doc, text], known & numbered.to_numpy(bool))
+    if sources["lp"].isna().any() and sources["lp"].notna().any():
+        pairs += _pairs(dataset, [lp, sources["seg_id"], text], known)
+    return sorted({*pairs})
+
+
+def _filled(column: pd.Series, keys: list[pd.Series]) -> pd.Series:
+    """Replace missing values by the first known value of a source with the same `keys`, or else by an empty text."""
+    if column.isna().any() and column.notna().any():
+        column = column.fillna(column.groupby(keys, sort=False).transform("first"))
+    return column.fillna("")
+
+
+def _pairs(dataset: Dataset, keys: list[pd.Series], among: BoolArray) -> list[tuple[int, int]]:
+    """Return pairs of a source and an earlier one with equal `keys` and references, of those `among`."""
     group = pd.concat(keys, axis=1, ignore_index=True).groupby([0, 1, 2], sort=False).ngroup().to_numpy(np.int64)
-    numbered = (sources["seg_id"] == pd.Series(np.arange(1, len(sources) + 1)).astype(str)).to_numpy(bool)
-    alike = (np.bincount(group) > 1)[group] & (keys[2] != "").to_numpy(bool) & numbered
+    alike = (np.bincount(group) > 1)[group] & among
     if not alike.any():
         return []
     outputs = pd.DataFrame({"group": group[dataset.candidate_source], "system": dataset.candidates["system"]})
@@ -50,22 +72,29 @@ def near_sources_note(dataset: Dataset, lines: Sequence[int | None] = (), unit: 
     if not pairs:
         return None
     places = [f"{unit} {lines[source]}" if lines else f"source {source + 1}" for source in pairs[0]]
-    equal = _are_equal(dataset, pairs)
-    how = "equal to another" if equal else "differing from another only by white space or a blank reference"
+    differ = _difference(dataset, pairs)
+    how = f"differing from another only by {differ}" if differ else "equal to another"
     what = f"{counted(len(pairs), 'source')} {how}"
-    first, advice = f"first: {places[0]}, like {places[1]}", "make them one record" if equal else "make them equal"
+    first, advice = f"first: {places[0]}, like {places[1]}", "make them equal" if differ else "make them one record"
     return f"{what} ({first}), so their candidates are not compared: {advice}, or give each a seg_id"
 
 
-def _are_equal(dataset: Dataset, pairs: Sequence[tuple[int, int]]) -> bool:
-    """True if the two sources of every pair have equal texts and references."""
+def _difference(dataset: Dataset, pairs: Sequence[tuple[int, int]]) -> str:
+    """Describe how the sources of the pairs differ; empty if those of every pair are equal."""
     texts, references = dataset.sources["text"].tolist(), dataset.references["text"].tolist()
     offsets = dataset.reference_offsets
-    return all(
+    equal = all(
         texts[one] == texts[other]
         and references[offsets[one] : offsets[one + 1]] == references[offsets[other] : offsets[other + 1]]
         for one, other in pairs
     )
+    first, second = ([*rows] for rows in zip(*pairs, strict=True)) if pairs else ([], [])
+    lacking = [
+        f"a missing {name}"
+        for name in ("lp", "doc")
+        if (dataset.sources[name].isna().to_numpy()[first] != dataset.sources[name].isna().to_numpy()[second]).any()
+    ]
+    return " or ".join([*([] if equal else ["white space or a blank reference"]), *lacking])
 
 
 def counts(dataset: Dataset) -> list[str]:
@@ -78,11 +107,8 @@ def counts(dataset: Dataset) -> list[str]:
         empty = (_plain(dataset.candidates["text"]) == "").to_numpy(bool)
         problems["empty candidates"] = dataset.candidates["source"][empty].tolist()
     pairs = near_duplicate_sources(dataset)
-    how = (
-        "equal another"
-        if _are_equal(dataset, pairs)
-        else "differ from another only by white space or a blank reference"
-    )
+    differ = _difference(dataset, pairs)
+    how = f"differ from another only by {differ}" if differ else "equal another"
     problems[f"sources that {how}"] = [source for source, _ in pairs]
     return [
         f"{name}: {len(sources)} (first: {source_place(dataset, sources[0])})"

@@ -202,7 +202,8 @@ def build_dataset(
     size = len(keys["text"])
     if not size:
         raise DataError("contains no source, expected at least one", file=file or name)
-    keys["lp"], keys["doc"] = _in_one_form(_unless(keys["lp"], "", "-")), _unless(keys["doc"], "")
+    keys["lp"] = pd.array(pairs_in_one_form(_text(keys["lp"])), dtype=TEXT)
+    keys["doc"] = _unless(keys["doc"], "")
     keys["seg_id"] = _numbered(_unless(keys["seg_id"], ""), first)
     _check_keys(keys, arrays["candidates"], file, lines, unit)
     _check_alike(arrays, file or name, lines)
@@ -257,14 +258,12 @@ def _unless(values: Any, *unknown: str) -> Any:
     return pd.array(pc.if_else(replaced, None, text), dtype=TEXT) if pc.any(replaced).as_py() else values
 
 
-def _in_one_form(pairs: Any) -> Any:
-    """Normalise a column of language pairs with `language_pair`."""
-    encoded = distinct_values(_text(pairs))
+def pairs_in_one_form(pairs: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Normalise a column of language pairs with `language_pair`; an empty pair and ``-`` are unknown."""
+    encoded = distinct_values(pairs)
     written = encoded.dictionary.to_pylist()
-    known = [language_pair(pair) for pair in written]
-    if known == written:
-        return pairs
-    return pd.array(pa.array(known, pa.large_string()).take(encoded.indices), dtype=TEXT)
+    known = [None if pair in ("", "-") else language_pair(pair) for pair in written]
+    return pairs if known == written else pa.chunked_array([pa.array(known, pa.large_string()).take(encoded.indices)])
 
 
 def _numbered(values: Any, first: int) -> Any:

@@ -75,3 +75,41 @@ def test_check_counts_them_and_empty_texts(tmp_path: Path, command: Command, mon
         "empty candidates: 2 (first: x.jsonl:2: x[2])",
         "sources that differ from another only by white space or a blank reference: 1 (first: x.jsonl:2: x[2])",
     ]
+
+
+@pytest.mark.parametrize(
+    ("keys", "differ"),
+    [
+        ({"lp": ["de-en", None]}, "a missing lp"),
+        ({"doc": [None, "d"]}, "a missing doc"),
+        ({"lp": ["de-en", None], "doc": ["d", None]}, "a missing lp or a missing doc"),
+        ({"lp": ["de-en", ""], "seg_id": ["x7", "x7"]}, "a missing lp"),
+    ],
+)
+def test_a_source_that_lacks_the_pair_or_the_document_in_some_rows_is_noted(
+    keys: dict[str, list[Any]], differ: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    frame = rows(("one", "r", "A"), ("one", "r", "B"), ("two", "r", "A"), ("two", "r", "B"))
+    frame = frame.assign(**{key: values * 2 for key, values in keys.items()})
+    if "seg_id" in keys:
+        frame["seg_id"] = ["x7", "x7", "x8", "x8"]
+    note = NOTE.format(later="row 1", earlier="row 0").replace("white space or a blank reference", differ)
+    note = note.replace("1 source", "2 sources")
+    assert len(from_frame(frame).sources) == 4
+    assert caplog.messages == [f"ranker: note: frame: {note}"]
+
+
+def test_sources_of_different_documents_and_pairs_are_not_noted(caplog: pytest.LogCaptureFixture) -> None:
+    frame = rows(("one", "r", "A"), ("one", "r", "B"), ("two", "r", "A"), ("two", "r", "B"))
+    from_frame(frame.assign(lp=["de-en", "fr-en", "de-en", None]).iloc[:3])
+    from_frame(frame.assign(doc=["c", "d", "d", "d"]))
+    from_frame(rows(("one", "r", "A"), ("one", "r", "A"), ("x", "r", "B")).assign(doc=["d", None, None]))
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("spelt", ["deu_eng", "DE-EN", "German-English"])
+def test_a_pair_spelt_in_two_ways_is_one(spelt: str) -> None:
+    frame = rows(("one", "r", "A"), ("one", "r", "B")).assign(lp=["de-en", spelt])
+    for dataset in (from_frame(frame), from_records(frame.to_dict("records"))):
+        assert dataset.sources["lp"].tolist() == ["de-en"]
+    assert len(from_frame(frame.assign(seg_id="7")).sources) == 1

@@ -37,7 +37,7 @@ from typing import Any, NoReturn, cast
 
 from ranker.corpora import column_names as names
 from ranker.corpora.formats.program_outputs import program_records
-from ranker.corpora.languages import contradict, is_language, language_code, pair_of
+from ranker.corpora.languages import contradict, is_language, language_code, language_pair, pair_of
 from ranker.corpora.marked_errors import NO_ERROR, SIDES, MarkedError
 from ranker.corpora.numbered_systems import are_numbered
 from ranker.corpora.records import (
@@ -652,7 +652,7 @@ def _source_record(reader: RecordReader, fields: Mapping[str, Any], source: str 
         source="" if source is None else reader.text(fields[source], source),
         references=references,
         candidates=[],
-        lp=reader.optional_text(fields, "lp", "lp"),
+        lp=language_pair(reader.optional_text(fields, "lp", "lp") or "") or None,
         doc=reader.optional_text(fields, "doc", "doc"),
         seg_id=reader.optional_text(fields, "seg_id", "seg_id"),
         reference_names=names,

@@ -45,6 +45,7 @@ from ranker.corpora.records import (
     is_one_system,
     joined_texts,
     one_system_note,
+    pairs_in_one_form,
     repeated_header_error,
     shown,
 )
@@ -541,7 +542,7 @@ def _nameless(values: FloatArray, row: int) -> str:
 
 def _with_pairs(columns: Mapping[str, pa.ChunkedArray], lines: Int64Array, file: str) -> dict[str, pa.ChunkedArray]:
     """Replace columns of source and target languages by one column of language pairs."""
-    taken = dict(columns)
+    taken = {key: pairs_in_one_form(value) if key == "lp" else value for key, value in columns.items()}
     sides = [taken.pop(name, None) for name in (names.SOURCE_LANGUAGE, names.TARGET_LANGUAGE)]
     if all(side is None for side in sides):
         return taken

@@ -194,7 +194,8 @@ def test_keys_that_hold_no_numbers_are_metadata(tmp_path, caplog):
     dataset = read_dataset(written(tmp_path / "a.jsonl", [{"source": "Hallo", "candidates": [candidate]}]))
     assert dataset.ratings["kind"].tolist() == ["fluency"]
     assert caplog.messages == [
-        f"ranker: note: {tmp_path}/a.jsonl: ignored, because not judgements: model, logs, usage; if model names the systems, call it system"
+        f"ranker: note: {tmp_path}/a.jsonl: ignored, because not judgements: model, logs, usage; "
+        "if model names the systems, call it system"
     ]
 
 
