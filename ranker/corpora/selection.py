@@ -6,13 +6,12 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 
 from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.languages import is_locale, is_of_pair, language_pair, names_two_languages
+from ranker.corpora.languages import contradict, is_locale, is_of_pair, language_pair, names_two_languages
 from ranker.corpora.schema import TEXT
-from ranker.errors import DataError, OptionError, nearest
+from ranker.errors import DataError, OptionError, counted, nearest
 
 
 def without_references(dataset: Dataset) -> Dataset:
@@ -36,24 +35,47 @@ def select_language_pairs(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
 def of_language_pairs(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
     """Select the sources of the `wanted` language pairs, or all sources if `wanted` is empty.
 
-    If the data set has no language pairs, a single wanted pair is first set as the pair of all sources.
+    A single wanted pair is first set as the pair of the sources that have none.
     """
     return select_language_pairs(with_language_pair(dataset, wanted), wanted) if wanted else dataset
 
 
 def with_language_pair(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
-    """Set the single `wanted` language pair in a data set that has none; return other data sets unchanged."""
-    if not wanted or not dataset.sources["lp"].isna().all():
+    """Set the single `wanted` language pair for sources that have none; return other data sets unchanged."""
+    unknown = dataset.sources["lp"].isna()
+    if not wanted or not unknown.any():
         return dataset
     pair = language_pair(wanted[0])
+    if not unknown.all() and (len(wanted) > 1 or not names_two_languages(pair)):
+        return dataset
     if is_locale(wanted[0]):
         what = f"--lp {wanted[0]} is one language with its region; expected two, such as --lp en-zh_CN"
         raise DataError(what, file=dataset.name)
     if len(wanted) > 1 or not names_two_languages(pair):
         what = f"has no language pair; expected --lp with one language pair, such as de-en, found {' '.join(wanted)}"
         raise DataError(what, file=dataset.name)
-    lp = pd.array([pair] * len(dataset.sources), TEXT)
-    return dataclasses.replace(dataset, sources=dataset.sources.assign(lp=lp))
+    stated = dataset.sources.assign(lp=dataset.sources["lp"].fillna(pair).astype(TEXT))
+    twice = stated.duplicated(["lp", "seg_id"]).to_numpy(bool)
+    if twice.any():
+        what = f"is duplicated in language pair {pair}, which sources without a pair are given"
+        raise DataError(
+            f"seg_id {stated['seg_id'][int(np.argmax(twice))]!r} {what}: give lp for all", file=dataset.name
+        )
+    return dataclasses.replace(dataset, sources=stated)
+
+
+def stated_language_pair(dataset: Dataset, lp: str | None) -> Dataset:
+    """Set the pair `lp`, if given, for sources that have none; raise an error if a source has another pair."""
+    if not lp:
+        return dataset
+    known = [pair for pair in dataset.language_pairs if pair.known]
+    two = names_two_languages(language_pair(lp))
+    for pair in known:
+        if not is_of_pair(pair, lp) and not (two and not contradict(pair, lp)):
+            number = counted(int((dataset.source_language_pairs == pair).sum()), "source")
+            what = f"has {number} of language pair {pair}, but lp states {lp}: leave out lp, or select sources first"
+            raise DataError(what, file=dataset.name)
+    return with_language_pair(dataset, [lp])
 
 
 def system_pair(dataset: Dataset, first: str, second: str) -> Int64Array:

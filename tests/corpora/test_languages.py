@@ -119,6 +119,28 @@ def test_data_that_names_no_language_pair_is_of_the_one_that_is_stated() -> None
         of_language_pairs(stated, ["de-en"])
 
 
+def test_sources_without_a_pair_are_of_the_one_that_is_stated() -> None:
+    frame = pd.DataFrame([{**ROW, "lp": "en-zh"}, {**ROW, "source": "b", "lp": None}])
+    assert from_frame(frame, lp="eng-zho").sources["lp"].tolist() == ["en-zh", "en-zh"]
+    partly = from_records(frame.to_dict("records"))
+    assert of_language_pairs(partly, ["en-zh"]).sources["lp"].tolist() == ["en-zh", "en-zh"]
+    assert len(of_language_pairs(partly, ["*-zh"]).sources) == 1
+    assert from_frame(frame.assign(lp=["en-zh_CN", None]), lp="en-zh").language_pairs == ["en-zh", "en-zh_CN"]
+    with pytest.raises(DataError, match="frame: seg_id '7' is duplicated in language pair en-zh, which sources wi"):
+        from_frame(frame.assign(seg_id="7"), lp="en-zh")
+
+
+@pytest.mark.parametrize("lp", ["fr-en", "zh-en", "*-en", "news", "zh-CN"])
+def test_a_stated_pair_that_is_not_that_of_the_data_is_refused(lp: str) -> None:
+    rows = [{**ROW, "lp": "en-zh"}, {**ROW, "source": "b", "lp": "en-zh"}]
+    what = f"has 2 sources of language pair en-zh, but lp states {lp}: leave out lp, or select sources first"
+    for make, given in ((from_records, rows), (from_frame, pd.DataFrame(rows))):
+        with pytest.raises(DataError) as refused:
+            make(given, lp=lp)
+        assert str(refused.value).partition(": ")[2] == what
+        assert make(given, lp="*-zh").language_pairs == make(given, lp="en-zh_CN").language_pairs == ["en-zh"]
+
+
 @pytest.mark.parametrize("wanted", [["*-en"], ["de-en", "fr-en"], ["news"]])
 def test_only_one_pair_of_two_languages_can_be_stated(wanted) -> None:
     with pytest.raises(DataError) as refused:

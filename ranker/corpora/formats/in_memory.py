@@ -23,7 +23,7 @@ from ranker.corpora.formats.json_lines import CANDIDATES, read_records
 from ranker.corpora.formats.table_shapes import columns_of_records, is_other_shape, table_dataset
 from ranker.corpora.formats.tables import MISSING, Columns
 from ranker.corpora.records import assemble, build_dataset, shown
-from ranker.corpora.selection import with_language_pair
+from ranker.corpora.selection import stated_language_pair
 from ranker.errors import DataError, counted
 
 ONE_SYSTEM = "translation"
@@ -50,7 +50,7 @@ def from_frame(
     name : str, default "frame"
         Name of the data set in messages and signatures.
     lp : str, optional
-        Language pair, as ``de-en``, of a frame that names none.
+        Language pair, as ``de-en``, of the rows that name none; an error if others name another pair.
     systems : list of str, optional
         Columns of the systems in a frame with one column per system; by default they are recognised.
 
@@ -115,7 +115,7 @@ def dataset_and_rows(
         values = [_arrow(key, column) for key, column in zip(header, columns, strict=True)]
         rows = np.arange(len(frame))
         dataset, candidates = table_dataset(Columns(header, values, rows, name, "row"), name, systems)
-    return with_language_pair(dataset, [lp] if lp else []), candidates
+    return stated_language_pair(dataset, lp), candidates
 
 
 def _levels(index: pd.Index, header: list[str]) -> dict[str, int]:
@@ -137,7 +137,7 @@ def from_records(records: Iterable[Mapping[str, Any]], name: str = "records", *,
     name : str, default "records"
         Name of the data set in messages and signatures.
     lp : str, optional
-        Language pair, as ``de-en``, of records that name none.
+        Language pair, as ``de-en``, of the records that name none; an error if others name another pair.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def from_records(records: Iterable[Mapping[str, Any]], name: str = "records", *,
             dataset = assemble(read_records(plain, name, "record"), name, name, "record")
     if not len(dataset):
         raise DataError("contains no candidate, expected at least one", file=name)
-    return with_language_pair(dataset, [lp] if lp else [])
+    return stated_language_pair(dataset, lp)
 
 
 def from_texts(
@@ -242,7 +242,7 @@ def from_texts(
             },
             {},
         )
-    return with_language_pair(dataset, [lp] if lp else [])
+    return stated_language_pair(dataset, lp)
 
 
 def _aligned(
