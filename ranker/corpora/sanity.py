@@ -91,9 +91,10 @@ class Outputs:
 
 @view
 def outputs(dataset: Dataset) -> Outputs:
-    """Return the system outputs of `dataset`, grouped by language pair and system."""
+    """Return the system outputs of `dataset`, grouped by language pair and system; if it has none, all candidates."""
     candidates = dataset.candidates
-    rows = np.flatnonzero(~candidates["is_reference"].to_numpy())
+    # where all candidates are references, they are what is scored
+    rows = np.flatnonzero(~dataset.is_reference | dataset.is_reference.all())
     pairs, pair_names = pd.factorize(dataset.source_language_pairs)
     systems, system_names = pd.factorize(candidates["system"])
     codes = pairs[dataset.candidate_source[rows]].astype(np.int64) * len(system_names) + systems[rows]

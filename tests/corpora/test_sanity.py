@@ -178,6 +178,12 @@ def test_sources_that_only_people_translated_have_no_output() -> None:
     assert found(kept) == ["3 sources have no output (first: data[1])"]
 
 
+def test_a_system_that_gives_nothing_but_references_has_outputs() -> None:
+    copied = from_texts({"A": REFERENCES}, {"A": REFERENCES}, SOURCES, name="data")
+    assert copied.is_reference.all()
+    assert found(copied) == ["60 outputs of A equal the reference (first: data[1], A)"]
+
+
 def test_a_reference_in_two_language_pairs_is_noted_only_with_its_source() -> None:
     pairs = pd.array(["de-en"] * 30 + ["cs-en"] * 30)
     for sources, notes in ((SOURCES[:30], ["30 sources have the same text and reference in another"]), (None, [])):
