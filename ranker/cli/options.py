@@ -92,8 +92,8 @@ ResamplesOption = Annotated[
 PercentOption = Annotated[bool, Option("--percent", help="Show scores between 0 and 1 as percentages, in tables.")]
 _LP = typer.Option(
     "--lp",
-    help="Language pair, such as de-en or *-en; may be repeated. Selects sources of these pairs, and states the pair of "
-    "sources that name none.",
+    help="Language pair, such as de-en or *-en; may be repeated. Selects sources of these pairs, and states the pair "
+    "of sources that name none.",
     metavar="LP",
 )
 LpOption = Annotated[list[str] | None, _LP]

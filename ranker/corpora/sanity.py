@@ -20,7 +20,7 @@ from ranker.corpora.dataset import Dataset, block_offsets, source_place, view
 from ranker.corpora.judgements import PREFERENCES, kinds, mean_ratings, ratings_of
 from ranker.corpora.records import distinct_values
 from ranker.errors import counted
-from ranker.ranks import merge_ties
+from ranker.ranks import TIE, merge_ties
 
 _LONGEST_NAME = 60
 
@@ -469,15 +469,21 @@ def almost_all_ties(dataset: Dataset) -> list[Note]:
     return tied_scores(dataset, mean_ratings(dataset, ratings, ratings["value"].to_numpy(np.float64)), kind)
 
 
-def tied_scores(dataset: Dataset, scores: FloatArray, what: str) -> list[Note]:
-    """Return a list with one note if candidates of a source almost always have equal `scores`, ignoring NaN scores."""
+def tied_scores(dataset: Dataset, scores: FloatArray, what: str, *, only_near: bool = False) -> list[Note]:
+    """Return a list with one note if candidates of a source almost always have equal `scores`, ignoring NaN scores.
+
+    If `only_near` is true, only scores that differ, but are near enough to tie, count as equal.
+    """
     known = ~np.isnan(scores)
     source = dataset.candidate_source[known]
     merged = merge_ties(scores[known], block_offsets(source, len(dataset.sources)))
-    frame = pd.DataFrame({"source": source, "score": merged})
-    sizes = [frame.groupby(keys, sort=False).size().to_numpy() for keys in (["source"], ["source", "score"])]
-    pairs, ties = (int((size * (size - 1) // 2).sum()) for size in sizes)
-    return _tied(ties, pairs, f"pairs of candidates of a source have the same {what}")
+    frame = pd.DataFrame({"source": source, "tied": merged, "equal": scores[known]})
+    keys = (["source"], ["source", "tied"], ["source", "tied", "equal"])
+    sizes = [frame.groupby(columns, sort=False).size().to_numpy() for columns in keys]
+    pairs, ties, equal = (int((size * (size - 1) // 2).sum()) for size in sizes)
+    near = f" (scores nearer than {TIE:g} tie: give them on a larger scale)" if 2 * equal < ties else ""
+    ties -= equal if only_near else 0
+    return _tied(ties, pairs, f"pairs of candidates of a source have the same {what}{near}")
 
 
 def _tied(ties: int, pairs: int, what: str) -> list[Note]:

@@ -30,6 +30,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import Judged
 from ranker.corpora.languages import ENGLISH
 from ranker.corpora.own_references import drop_sole_references, only_references
+from ranker.corpora.sanity import tied_scores
 from ranker.corpora.source_keys import among, short_keys
 from ranker.errors import DataError, NotTrainedError, OptionError, counted, log_note
 from ranker.extractors.base import join_notes
@@ -369,7 +370,8 @@ class Ranker:
         -------
         DataFrame
             Sources in their order, candidates best first: the columns of `score`, and ``rank`` (1 is best, ties share
-            the better rank), ``tied`` and ``margin`` (to the next lower score; NaN if there is none). A calibrated
+            the better rank), ``tied`` and ``margin`` (to the score in the next row of the source, hence 0 for tied
+            candidates except the last; NaN for the last candidate and the last one without a fault). A calibrated
             ranker adds ``confidence``, the probability that people who prefer one of two candidates prefer this one to
             the next, and ``likely_tie``, True if people would probably call these two equal. A candidate of a frame
             has the index of its first row. Candidates without a score are left out.
@@ -378,6 +380,8 @@ class Ranker:
         ranked = ~only_references(rows.dataset)
         scores = self._checked(rows.dataset, self.candidate_scores, checks=checks)
         wrong = faults(rows.dataset)[ranked] if checks else None
+        for tied in tied_scores(rows.dataset, scores, "score by the model"):
+            log_note(str(tied))
         ranking = rank_by(rows.dataset.select_candidates(ranked), scores[ranked], wrong)
         ranking = ranking.assign(**self.certainty(rows.dataset, ranking["source"], ranking["margin"]))
         labels = rows.index[rows.first]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -16,6 +17,7 @@ from ranker.corpora.judgements import AUTO, Judged
 from ranker.corpora.languages import is_of_pair
 from ranker.corpora.own_references import only_references
 from ranker.corpora.records import shown
+from ranker.corpora.sanity import tied_scores
 from ranker.errors import DataError, counted, log_note
 from ranker.evaluation.choices import LEVELS, Correction, Level, Test
 from ranker.evaluation.metrics.candidates import CandidateScores
@@ -123,8 +125,11 @@ def evaluate(
             scorer, values = values, np.full(len(rows.dataset), np.nan)
             values[~alone] = candidate_scores(scorer, dataset)
         scored = ~(alone & np.isnan(values))
+        outputs = rows.dataset.select_candidates(scored)
+        for tied in tied_scores(outputs, values[scored], "score" if name == "scores" else f"score by {name}"):
+            log_note(str(tied))
         return agreement(
-            rows.dataset.select_candidates(scored),
+            outputs,
             values[scored],
             name=name,
             kind=kind,
@@ -187,12 +192,15 @@ def scored_by(
     if [*levels] == ["segment"] and kind is not None:
         outputs = Judged.of(dataset, kind, _learnt(scorers)).dataset
     rows = outputs.context_rows[dataset.context_rows]
-    scored = [
-        CandidateScores.of(each, outputs, name=name, levels=levels)
-        if isinstance(each, Scorer)
-        else CandidateScores(name, each[rows])
-        for name, each in scorers.items()
-    ]
+    scored = []
+    for name, each in scorers.items():
+        by_name = (
+            CandidateScores.of(each, outputs, name=name, levels=levels)
+            if isinstance(each, Scorer)
+            else CandidateScores(name, each[rows])
+        )
+        tied = tied_scores(outputs, by_name.scores, "score", only_near="segment" not in levels)
+        scored.append(replace(by_name, notes=(*by_name.notes, *map(str, tied))))
     return outputs, scored
 
 

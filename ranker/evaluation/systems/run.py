@@ -11,8 +11,8 @@ from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO
 from ranker.corpora.own_references import check_texts, without_only_references
-from ranker.corpora.sanity import nearly_identical
-from ranker.errors import DataError, OptionError, counted
+from ranker.corpora.sanity import nearly_identical, tied_scores
+from ranker.errors import DataError, OptionError, counted, log_note
 from ranker.evaluation.choices import Correction, Parity, ResamplingLevel, SystemTest
 from ranker.evaluation.resampling.bootstrap import LEVEL
 from ranker.evaluation.systems.by_preferences import compare_by_preferences
@@ -131,6 +131,9 @@ def compare_systems(
     if statistics is None:
         statistics = {name: scorer.statistics(dataset) for name, scorer in made.items()}
     _check_statistics(statistics, made, dataset)
+    for name, scorer in made.items():
+        for tied in tied_scores(dataset, scorer.score(statistics[name]), f"score by {name}", only_near=True):
+            log_note(str(tied))
     comparisons = [
         _measured(table, name, scorer, statistics[name], units, baseline, settings, human).comparison(settings)
         for table in tables
