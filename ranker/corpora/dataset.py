@@ -216,9 +216,13 @@ class Dataset:
 
     def _mask(self, keep: npt.ArrayLike, size: int, thing: str) -> BoolArray:
         mask = np.asarray(keep)
+        expected = f"expected a mask, true or false for each of {counted(size, thing)}"
         if mask.shape != (size,) or (size and mask.dtype.kind not in "bO"):
-            expected = f"expected a mask, true or false for each of {counted(size, thing)}"
             raise DataError(f"{expected}, found {mask.dtype} of shape {mask.shape}", file=self.name)
+        if mask.dtype.kind == "O":
+            for place, value in enumerate(mask):
+                if not isinstance(value, bool | np.bool_):
+                    raise DataError(f"{expected}, found {value!r} for {thing} {place}", file=self.name)
         return mask.astype(bool)
 
     @property

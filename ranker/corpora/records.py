@@ -180,10 +180,13 @@ def build_dataset(
     *,
     file: str | None = None,
     lines: Sequence[int | None] = (),
+    candidate_lines: Sequence[int | None] = (),
     unit: str = "line",
     first: int = 1,
 ) -> Dataset:
     """Make a `Dataset` from columns, numbering sources without ``seg_id``.
+
+    `lines` are the lines of sources in the file, and `candidate_lines` those of candidates, if they have their own.
 
     An empty ``lp``, ``doc`` or judge counts as unknown, like the ``lp`` that pairs files write as ``-``, and -0 as 0,
     because not every format can tell these apart. Language pairs are written as ``en-zh``. A system that is a
@@ -197,22 +200,24 @@ def build_dataset(
         "errors": error_columns(errors),
     }
     arrays = {kind: typed_columns(kind, given) for kind, given in columns.items()}
-    _check_characters(arrays, file or name, lines)
+    places = _Lines(arrays, lines, candidate_lines)
+    _check_characters(arrays, file or name, places)
     keys, judged = arrays["sources"], arrays["ratings"]
     size = len(keys["text"])
     if not size:
         raise DataError("contains no source, expected at least one", file=file or name)
     keys["lp"] = pd.array(pairs_in_one_form(_text(keys["lp"])), dtype=TEXT)
     keys["doc"] = _unless(keys["doc"], "")
-    keys["seg_id"] = _numbered(_unless(keys["seg_id"], ""), first)
-    _check_keys(keys, arrays["candidates"], file, lines, unit)
-    _check_alike(arrays, file or name, lines)
+    given = _unless(keys["seg_id"], "")
+    keys["seg_id"] = _numbered(given, first)
+    _check_keys(arrays, _text(given).is_null(), file, places, unit)
+    _check_alike(arrays, file or name, places)
     of_candidate = np.asarray(arrays["candidates"]["source"])
-    _check_sizes(judged, of_candidate, file or name, lines)
+    _check_sizes(judged, file or name, places)
     texts = {"target": _text(arrays["candidates"]["text"]), "source": _text(keys["text"])}
     marked, problem = checked_errors(arrays["errors"], texts, of_candidate)
     if problem is not None:
-        raise DataError(problem[1], file=file or name, line=lines[of_candidate[problem[0]]] if lines else None)
+        raise DataError(problem[1], file=file or name, line=places.of("candidates", problem[0]))
     judged["judge"] = _unless(judged["judge"], "")
     judged["value"] += 0.0
     arrays["candidates"]["is_reference"] = mark_references(arrays["candidates"], arrays["references"], size)
@@ -232,6 +237,27 @@ def build_dataset(
     if note:
         log_note(note, file or name)
     return dataset
+
+
+class _Lines:
+    """Lines of the rows of all tables in the file, for messages."""
+
+    def __init__(
+        self,
+        arrays: Mapping[str, Mapping[str, Any]],
+        sources: Sequence[int | None],
+        candidates: Sequence[int | None],
+    ) -> None:
+        self.arrays, self.sources, self.candidates = arrays, sources, candidates
+
+    def of(self, kind: str, row: int) -> int | None:
+        """Return the line of a row of the table `kind`, None if unknown."""
+        if kind in ("ratings", "errors"):
+            return self.of("candidates", int(self.arrays[kind]["candidate"][row]))
+        if kind == "candidates" and self.candidates:
+            return self.candidates[row]
+        source = row if kind == "sources" else int(self.arrays[kind]["source"][row])
+        return self.sources[source] if self.sources else None
 
 
 def _frame(columns: Mapping[str, Any]) -> pd.DataFrame:
@@ -289,7 +315,7 @@ def side_by_side(texts: Sequence[Sequence[str]], size: int, **properties: Sequen
     }
 
 
-def _check_characters(arrays: Mapping[str, Mapping[str, Any]], file: str, lines: Sequence[int | None]) -> None:
+def _check_characters(arrays: Mapping[str, Mapping[str, Any]], file: str, lines: _Lines) -> None:
     """Refuse overlong names, and texts with the character NUL, which programs take for the end of a text."""
     for kind, columns in arrays.items():
         for column, values in columns.items():
@@ -299,75 +325,74 @@ def _check_characters(arrays: Mapping[str, Mapping[str, Any]], file: str, lines:
             if text.null_count == len(text):
                 continue
             nul = "contains the character NUL (\\u0000): remove it"
-            _refuse(pc.match_substring(text, "\0"), columns, kind, f"{column} {nul}", file, lines)
+            _refuse(pc.match_substring(text, "\0"), kind, f"{column} {nul}", file, lines)
             if most := LONGEST_NAMES.get(column):
                 what = f"{column} has more than {most:,} characters: shorten it"
-                _refuse(pc.greater(pc.utf8_length(text), most), columns, kind, what, file, lines)
+                _refuse(pc.greater(pc.utf8_length(text), most), kind, what, file, lines)
 
 
-def _refuse(
-    wrong: Any, columns: Mapping[str, Any], kind: str, what: str, file: str, lines: Sequence[int | None]
-) -> None:
-    """Raise an error if the mask `wrong` is true for any row, naming the line of the first such row's source."""
+def _refuse(wrong: Any, kind: str, what: str, file: str, lines: _Lines) -> None:
+    """Raise an error if the mask `wrong` is true for any row of the table `kind`, naming the line of the first."""
     place = pc.index(wrong, True).as_py()
     if place >= 0:
-        source = place if kind == "sources" else columns["source"][place] if "source" in columns else None
-        raise DataError(what, file=file, line=lines[source] if lines and source is not None else None)
+        raise DataError(what, file=file, line=lines.of(kind, place))
 
 
 def _check_keys(
-    sources: Mapping[str, Any],
-    candidates: Mapping[str, Any],
+    arrays: Mapping[str, Mapping[str, Any]],
+    numbered: pa.ChunkedArray,
     file: str | None,
-    lines: Sequence[int | None],
+    lines: _Lines,
     unit: str,
 ) -> None:
-    """Refuse a repeated (lp, seg_id), a system repeated for one source, and a system without a name."""
+    """Refuse a repeated (lp, seg_id), a system repeated for one source, and a system without a name.
+
+    The mask `numbered` is true for sources whose seg_id is their number.
+    """
+    sources, candidates = arrays["sources"], arrays["candidates"]
     lps, numbers, systems = _text(sources["lp"]), _text(sources["seg_id"]), _text(candidates["system"])
     repeated = _first_repeated_row(_codes(lps), numbers)
     if repeated is not None:
         row, before = repeated
-        first = lines[before] if lines else None
+        first = lines.of("sources", before)
         where = f" (first on {unit} {first})" if first is not None else ""
         lp = lps[row].as_py()
         pair = "" if lp is None else f" of language pair {shown(lp)}"
-        what = f"seg_id {shown(numbers[row].as_py())}{pair} is duplicated{where}; each source needs a unique one"
-        raise DataError(what, file=file, line=lines[row] if lines else None)
+        what, advice = (
+            f"seg_id {shown(numbers[row].as_py())}{pair} is duplicated{where}",
+            "each source needs a unique one",
+        )
+        if numbered[row].as_py() or numbered[before].as_py():
+            advice = "one of the two has none and was numbered: give all or none"
+        raise DataError(f"{what}; {advice}", file=file, line=lines.of("sources", row))
     unnamed = pc.index(pc.fill_null(pc.equal(systems, ""), True), True).as_py()
     if unnamed >= 0:
-        line = lines[candidates["source"][unnamed]] if lines else None
-        raise DataError("system: expected a name, found ''", file=file, line=line)
+        raise DataError("system: expected a name, found ''", file=file, line=lines.of("candidates", unnamed))
     twice = _first_repeated_row(candidates["source"], systems)
     if twice is not None:
-        line = lines[candidates["source"][twice[0]]] if lines else None
-        raise duplicate_system_error(systems[twice[0]].as_py(), file, line)
+        raise duplicate_system_error(systems[twice[0]].as_py(), file, lines.of("candidates", twice[0]))
 
 
-def _check_sizes(ratings: Mapping[str, Any], source: Int64Array, file: str, lines: Sequence[int | None]) -> None:
+def _check_sizes(ratings: Mapping[str, Any], file: str, lines: _Lines) -> None:
     """Refuse ratings that are too large to be summed or squared."""
     values = np.asarray(ratings["value"], dtype=np.float64)
     for at in np.flatnonzero(np.abs(values) > LARGEST)[:1].tolist():
         what = f"{shown(ratings['kind'][at])} is {values[at]:g}: expected a number of at most {LARGEST:g} in magnitude"
-        raise DataError(what, file=file, line=lines[source[ratings["candidate"][at]]] if lines else None)
+        raise DataError(what, file=file, line=lines.of("ratings", at))
 
 
-def _check_alike(arrays: Mapping[str, Mapping[str, Any]], file: str, lines: Sequence[int | None]) -> None:
+def _check_alike(arrays: Mapping[str, Mapping[str, Any]], file: str, lines: _Lines) -> None:
     """Refuse names that differ only in white space, and ids in a language pair that differ only in number format."""
-    sources, candidates, ratings = arrays["sources"], arrays["candidates"], arrays["ratings"]
-    of_candidate = np.asarray(candidates["source"], dtype=np.int64)
-    judged = np.asarray(ratings["candidate"], dtype=np.int64)
-    marked = np.asarray(arrays["errors"]["candidate"], dtype=np.int64)
-    every = np.arange(len(sources["text"]))
-    for column, values, rows in (
-        ("system", candidates["system"], of_candidate),
-        ("judge", ratings["judge"], of_candidate[judged] if len(judged) else judged),
-        ("rater", arrays["errors"]["rater"], of_candidate[marked] if len(marked) else marked),
-        ("doc", sources["doc"], every),
-        ("seg_id", sources["seg_id"], every),
+    for kind, column in (
+        ("candidates", "system"),
+        ("ratings", "judge"),
+        ("errors", "rater"),
+        ("sources", "doc"),
+        ("sources", "seg_id"),
     ):
-        text = _text(values).cast(pa.large_string())
+        text = _text(arrays[kind][column]).cast(pa.large_string())
         if column == "seg_id":
-            pairs = pc.fill_null(_text(sources["lp"]).cast(pa.large_string()), "")
+            pairs = pc.fill_null(_text(arrays["sources"]["lp"]).cast(pa.large_string()), "")
             text = pc.binary_join_element_wise(pairs, text, pa.scalar("\0", pa.large_string()))
         # tables have an empty judge where none is known
         distinct = text.unique().drop_null()
@@ -382,10 +407,10 @@ def _check_alike(arrays: Mapping[str, Mapping[str, Any]], file: str, lines: Sequ
             form = pc.replace_substring_regex(form, r"(\x00) *([0-9]+)(\.0*)?$", r"\1\2")
         for at in np.flatnonzero(form.to_pandas().duplicated())[:1].tolist():
             first = pc.index(form, form[at]).as_py()
-            row = int(rows[pc.index(text, distinct[at]).as_py()])
+            row = pc.index(text, distinct[at]).as_py()
             names = " and ".join(shown(distinct[one].as_py().rpartition("\0")[2]) for one in (first, at))
             what = f"{column}s {names} look the same: write both alike, or rename one"
-            raise DataError(what, file=file, line=lines[row] if lines else None)
+            raise DataError(what, file=file, line=lines.of(kind, row))
 
 
 def _codes(text: pa.ChunkedArray) -> Int64Array:

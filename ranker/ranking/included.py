@@ -5,6 +5,7 @@ Each is a directory in ``models/``: an unpacked model file, and a card that stat
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from ranker.arrays import BoolArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import Judged
 from ranker.corpora.source_keys import among
-from ranker.errors import ModelError, counted, nearest
+from ranker.errors import ModelError, OptionError, counted, nearest
 from ranker.extractors.base import Extractor
 from ranker.extractors.english_only import english_note
 from ranker.extractors.needs import COMPARABLE
@@ -42,6 +43,9 @@ def names() -> list[str]:
 
 def locate(model: str | Path) -> Path:
     """Return the path of the model file or directory `model`, or else of the included ranker of that name."""
+    if not isinstance(model, str | PathLike):
+        what = "expected the name of an included ranker or the path of a model file"
+        raise OptionError(f"model: {what}, found {type(model).__name__}")
     path = Path(model)
     if path.exists():
         return path

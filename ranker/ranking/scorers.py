@@ -6,7 +6,7 @@ Everything else about scorers is computed by functions of this module, from the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -204,6 +204,8 @@ def scorers_by_name(scorers: Scorers) -> dict[str, Scorer]:
     if isinstance(scorers, Mapping):
         return {str(name): scorer_of(scorer) for name, scorer in scorers.items()}
     several = [scorers] if isinstance(scorers, AnyScorer) else scorers
+    if not isinstance(several, Iterable):
+        raise OptionError(f"scorers: expected a metric or ranker, or several, found {type(several).__name__}")
     named = [(scorer.name, scorer) for scorer in map(scorer_of, several)]
     if (twice := first_repeated([name for name, _ in named])) is not None:
         raise OptionError(f"{twice!r} is given twice; to compare several rankers, give a mapping of names to scorers")

@@ -256,6 +256,11 @@ def test_a_selection_takes_a_mask_and_no_numbers_of_rows(keep: object) -> None:
     for select, rows in ((data.select_candidates, 7), (data.in_context, 7), (data.select_sources, 4)):
         with pytest.raises(DataError, match=rf"small: expected a mask, true or false for each of {rows} \w+, found "):
             select(keep)  # type: ignore[arg-type]
+        for value, found in (("False", "'False'"), (None, "None"), (pd.NA, "<NA>"), (1, "1")):
+            with pytest.raises(DataError, match=rf"each of {rows} \w+, found {found} for \w+ {rows - 1}"):
+                select(np.array([True] * (rows - 1) + [value], dtype=object))
+        with pytest.raises(DataError, match="found <NA> for"):
+            select(pd.array([True] * (rows - 1) + [None], dtype="boolean"))
     kept = data.candidates["system"] == "s0"
     for mask in (kept, kept.to_numpy(), kept.tolist(), kept.astype("boolean"), kept.astype(object)):
         assert data.select_candidates(mask).candidates["system"].tolist() == ["s0"] * 3

@@ -380,6 +380,7 @@ class LongTable:
             [(int(place[output[row]]), error) for row, error in errors],
             file=self.file,
             lines=self.lines[rows].tolist(),
+            candidate_lines=self.lines[outputs].tolist(),
             unit=self.unit,
             first=first,
         )

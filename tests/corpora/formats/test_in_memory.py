@@ -16,7 +16,7 @@ from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats import in_memory
 from ranker.corpora.formats.reading import read_dataset
-from ranker.errors import DataError
+from ranker.errors import DataError, OptionError
 from ranker.extractors.registry import make_metric
 
 FRAME = pd.DataFrame(
@@ -308,3 +308,39 @@ def test_halves_of_surrogate_pairs_in_texts_are_refused(place: int) -> None:
     given = [["x\ud800"] if at == place else ["a"] for at in range(3)]
     with pytest.raises(DataError, match=r"texts: expected text that can be encoded in UTF-8, found 'x\\ud800': remove"):
         from_texts(*given)
+
+
+ROWS = pd.DataFrame({"source": [*"abcd"] * 2, "reference": "r", "system": ["A"] * 4 + ["B"] * 4, "text": ["x"] * 8})
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("text", "a\x00b"), ("system", "B" * 5000), ("system", "B "), ("fluency", 1e20), ("judge", "J" * 5000)],
+)
+def test_messages_name_the_row_of_the_candidate(column: str, value: object) -> None:
+    frame = ROWS.assign(fluency=1.0, judge="J")
+    frame.loc[7, column] = value
+    with pytest.raises(DataError, match=r"^frame, row 7: "):
+        from_frame(frame)
+
+
+def test_an_id_that_was_numbered_is_named_as_such() -> None:
+    frame = ROWS.assign(seg_id=[None, "1", "c", "d"] * 2)
+    what = r": seg_id '1' is duplicated \(first on {} 0\); one of the two has none and was numbered: give all or none"
+    for make, given, unit in ((from_frame, frame, "row"), (from_records, frame.to_dict("records"), "record")):
+        with pytest.raises(DataError, match=what.format(unit)):
+            make(given)
+    with pytest.raises(DataError, match="each source needs a unique one"):
+        from_records([{"source": text, "seg_id": "7", "candidates": ["x"]} for text in "ab"])
+
+
+@pytest.mark.parametrize("call", [ranker.rank, ranker.explain])
+@pytest.mark.parametrize("model", [3, ["full"], True, b"full"])
+def test_what_is_no_model_is_refused(call: Any, model: object) -> None:
+    with pytest.raises(OptionError, match="model: expected the name of an included ranker or the path of a model"):
+        call(ROWS, model=model)
+
+
+def test_what_is_no_scorer_is_refused() -> None:
+    with pytest.raises(OptionError, match="scorers: expected a metric or ranker, or several, found int"):
+        ranker.compare_systems(ROWS, 3)
