@@ -29,6 +29,8 @@ _FEWEST = 5
 _EQUAL, _NEARLY_EQUAL = 0.5, 0.6
 _COPIED, _EXTREME, _REPEATED, _FOREIGN = 0.05, 0.02, 0.02, 0.05
 _STYLED, _UNSTYLED = 0.4, 0.1
+_MARKED = 0.05
+_SUBWORDS = "divided into sub-words (@@ or \u2581): join them first, as fairseq's --remove-bpe does"
 _TIMES, _LONG = 3.0, 40
 _MOST_SYSTEMS = 100
 _TIED = 0.95
@@ -299,6 +301,23 @@ def decomposed(dataset: Dataset) -> list[Note]:
     )
 
 
+def in_subwords(dataset: Dataset) -> list[Note]:
+    """Find systems, and references, whose words are divided into sub-words with marks, as by BPE or SentencePiece."""
+    arrays = outputs(dataset)
+    flagged = _has_subwords(dataset.candidates["text"])[arrays.rows]
+    flagged &= arrays.often(flagged, _MARKED, np.ones_like(flagged))[arrays.group]
+    notes = _of_systems(dataset, flagged, f"are {_SUBWORDS}")
+    marked = _has_subwords(dataset.references["text"])
+    if marked.sum() >= max(_FEWEST, _MARKED * len(marked)):
+        at = dataset.references["source"].to_numpy(np.int64)[marked]
+        notes += _at_sources(dataset, at, f"reference is {_SUBWORDS}", f"references are {_SUBWORDS}")
+    return notes
+
+
+def _has_subwords(texts: pd.Series) -> BoolArray:
+    return _truth(pc.match_substring_regex(arrow_text(texts), r"\S@@(?:\s|$)|(?:^|\s)\x{2581}"))
+
+
 def _longer(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.not_equal(pc.utf8_upper(texts), texts)
 
@@ -313,8 +332,11 @@ def other_language(dataset: Dataset) -> list[Note]:
     flagged = (np.maximum(width, expected) > 1.6) & (np.minimum(width, expected) < 1.2)
     flagged &= arrays.often(flagged, _FOREIGN, arrays.compared)[arrays.group]
     flagged |= (_similarity(dataset) < _LEAST_SIMILAR)[arrays.group]
-    # copies of the source have a note of their own
+    # copies of the source and sub-words have notes of their own
     flagged &= arrays.compared & (arrays.text != arrays.source_text)
+    if flagged.any():
+        flagged &= ~_has_subwords(dataset.candidates["text"])[arrays.rows]
+        flagged &= ~np.append(_has_subwords(dataset.references["text"]), False)[arrays.reference]
     return _of_systems(dataset, flagged, "look to be in another language than the references")
 
 
@@ -507,6 +529,7 @@ def given_twice(datasets: Sequence[Dataset]) -> Iterator[str]:
 CHECKS: tuple[Check, ...] = (
     equal_to_the_reference,
     copies_of_the_source,
+    in_subwords,
     shifted_lines,
     one_sentence_repeated,
     other_language,

@@ -59,6 +59,10 @@ RUSSIAN = "Это предложение написано по-русски, а 
 LENGTH = "8 outputs of bad are much longer or shorter than the reference (first: data[11], bad)"
 SHIFTED = "38 outputs of bad agree with the reference of a neighbouring source, not with their own: are lines shifted?"
 OTHER_LANGUAGE = "outputs of bad look to be in another language than the references (first: "
+SUBWORDS = (
+    "{} outputs of bad are divided into sub-words (@@ or \u2581): join them first, as fairseq's --remove-bpe does "
+    "(first: data[1], bad)"
+)
 TOKENISED = "60 outputs of bad are tokenised (have spaces before commas or full stops), unlike the references"
 
 
@@ -87,6 +91,8 @@ DAMAGED: dict[str, tuple[list[str], list[str]]] = {
         [text.lower() for text in CLEAN],
         ["60 outputs of bad are in lower case, unlike the references (first: data[1], bad)"],
     ),
+    "BPE": ([text.replace("ing", "@@ ing").replace("er ", "er@@ ", 1) for text in CLEAN], [SUBWORDS.format(57)]),
+    "SentencePiece": (["\u2581" + text.replace(" ", " \u2581") for text in CLEAN], [SUBWORDS.format(60)]),
     "tokenised": (
         [text.replace(",", " ,").replace(".", " .") for text in CLEAN],
         [f"{TOKENISED} (first: data[1], bad)"],
@@ -101,6 +107,17 @@ DAMAGED: dict[str, tuple[list[str], list[str]]] = {
 @pytest.mark.parametrize(("output", "notes"), DAMAGED.values(), ids=DAMAGED)
 def test_each_damage_is_noted_once_with_its_count_and_first_place(output, notes) -> None:
     assert found(data(output)) == notes
+
+
+def test_sub_words_of_references_are_noted() -> None:
+    divided = [text.replace(" the ", " th@@ e ").replace(" ", "s@@ s ", 1) for text in REFERENCES]
+    texts = from_texts({"A": CLEAN, "B": divided}, [*divided[:10], *REFERENCES[10:]], SOURCES, name="data")
+    notes = [str(note) for note in sanity.in_subwords(texts)]
+    assert [note.partition(" divided")[0] for note in notes] == ["60 outputs of B are", "10 references are"]
+    pieces = ["\u2581" + text.replace(" ", " \u2581") for text in REFERENCES]
+    assert [note.text[:26] for note in sanity.notes_of(from_texts(CLEAN, pieces))] == ["60 references are divided "]
+    assert not sanity.in_subwords(from_texts(CLEAN, [*divided[:4], *REFERENCES[4:]]))
+    assert not sanity.in_subwords(from_texts([f"@@ {text} @@user a_@" for text in CLEAN]))
 
 
 def test_systems_that_are_nearly_identical_are_named() -> None:

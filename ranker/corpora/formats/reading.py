@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.json_lines import json_values, parse_records
@@ -18,7 +20,7 @@ from ranker.corpora.formats.system_names import system_files
 from ranker.corpora.formats.tables import without_separator_line
 from ranker.corpora.records import assemble, build_dataset, shown, side_by_side
 from ranker.corpora.severity_weights import WEIGHTS, all_weights, with_penalties
-from ranker.errors import DataError, OptionError, log_note
+from ranker.errors import DataError, OptionError, counted, log_note
 from ranker.files import STDIN, display_name, note_line_ends, read_lines, read_text, with_line_feeds, without_gz
 
 FORMATS = {
@@ -32,6 +34,8 @@ FORMATS = {
 """Formats for reading and writing, by file extension."""
 _PLAIN_TEXT = "commands that need no human judgements read plain text from -s, -r and -t"
 _RECORD = re.compile(r'[0-9]+ \|\|\| .* \|\|\| |\{"[^"]+": ?.*\}\s*\Z')
+_SEGMENT = r"^\s*<seg\b[^>]*>.*</seg>\s*$"
+_LOOKED_AT, _NEARLY_ALL = 10, 0.9
 READ_ONLY = {".sgm": "testset", ".sgml": "testset", ".xml": "testset"}
 
 
@@ -115,10 +119,11 @@ def read_parallel(
         for paths, aligned in ((references, False), (systems.values(), align))
     )
     others = zip((*references, *systems.values()), (*reference_lines, *system_lines), strict=True)
-    for path, lines in ((first, first_lines), *others):
+    for path, lines in {first: first_lines, **dict(others)}.items():
         if _RECORD.match(lines[0]):
             what = "looks like JSON or an n-best list, expected one segment per line: give JSON with --data, and n-best"
             raise DataError(f"{what} lists to ranker rerank", file=display_name(path), line=1)
+        _note_lines(lines, display_name(path))
     if align:
         from ranker.corpora.line_alignment import align_lines
 
@@ -136,6 +141,22 @@ def read_parallel(
         file=like,
         lines=range(1, size + 1),
     )
+
+
+def _note_lines(lines: Sequence[str], file: str) -> None:
+    """Log a note if nearly all lines have the same number of tabs, as in a table, or are in tags of a test set."""
+    if not any("\t" in line or "<seg" in line for line in lines[:_LOOKED_AT]):
+        return
+    texts = pa.array(lines, pa.large_string())
+    tabs = pc.count_substring(texts, "\t").to_numpy()
+    usual = int(np.median(tabs))
+    same, tagged = int((tabs == usual).sum()), pc.sum(pc.match_substring_regex(texts, _SEGMENT)).as_py()
+    if usual and same >= max(_NEARLY_ALL * len(lines), 2):
+        what = f"{same:,} of {counted(len(lines), 'line')} have {counted(usual, 'tab')}, as in a table or with several"
+        log_note(f"{what} texts per line, but each line is read as one text: keep one column, as with cut -f1", file)
+    elif tagged >= max(_NEARLY_ALL * len(lines), 2):
+        what = f"{tagged:,} of {counted(len(lines), 'line')} are in tags <seg>, which are read as text"
+        log_note(f"{what}: remove them, or give the whole test set (SGML or XML)", file)
 
 
 def _read(

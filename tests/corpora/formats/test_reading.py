@@ -477,3 +477,34 @@ def test_plain_text_with_a_comma_in_its_first_line(tmp_path, text, says):
         read_dataset(tmp_path / "out.en")
     assert f"out.en:2: {says}" in str(caught.value)
     assert str(caught.value).endswith("; commands that need no human judgements read plain text from -s, -r and -t")
+
+
+TABS = "have {}, as in a table or with several texts per line, but each line is read as one text: keep one column, as "
+TAGS = "are in tags <seg>, which are read as text: remove them, or give the whole test set (SGML or XML)"
+
+
+@pytest.mark.parametrize(
+    ("lines", "note"),
+    [
+        (["a reference\tanother one"] * 12, f"12 of 12 lines {TABS.format('1 tab')}with cut -f1"),
+        (["1\ta text"] * 11 + ["no tab"], f"11 of 12 lines {TABS.format('1 tab')}with cut -f1"),
+        ([f"H-{n}\t-0.3\ta text" for n in range(2)], f"2 of 2 lines {TABS.format('2 tabs')}with cut -f1"),
+        ([f'<seg id="{n}">a text</seg>' for n in range(12)], f"12 of 12 lines {TAGS}"),
+        (["a\ttext"] + ["a text"] * 11, None),
+        (["a\ttext"], None),
+        (["a\ttext\there", "a\ttext"] * 6, None),
+        (["a <seg> in a text"] * 12, None),
+    ],
+)
+@pytest.mark.parametrize("role", ["source", "reference", "translation"])
+def test_lines_of_a_table_or_of_a_test_set_are_noted(
+    role: str, lines: list[str], note: str | None, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("source", "reference", "translation"):
+        texts = lines if name == role else ["text"] * len(lines)
+        (tmp_path / name).write_text("".join(f"{text}\n" for text in texts))
+    read_parallel(tmp_path / "source", [tmp_path / "reference"], [tmp_path / "translation"])
+    assert caplog.messages == ([f"ranker: note: {tmp_path / role}: {note}"] if note else [])
+    caplog.clear()
+    read_parallel(None, [tmp_path / "reference"], [tmp_path / "translation"])
+    assert len(caplog.messages) == (note is not None and role != "source")
