@@ -103,12 +103,12 @@ def test_where_all_are_faulty_nothing_changes():
 
 def test_a_language_model_alone_ranks_nothing(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path("two.json").write_text(json.dumps([record(*GOOD[:2])]), encoding="utf-8")
-    with pytest.raises(DataError, match=r"no source has 3 candidates to compare.*perp\[model=shipped\]"):
+    Path("two.json").write_text(json.dumps([{**record(*GOOD[:2]), "source": ""}]), encoding="utf-8")
+    with pytest.raises(DataError, match=r"has no source text, which column .* requires .*: add the sources \(-s\)"):
         ranker.rank("two.json")
     assert command("rank", "two.json", "-m", "perp[model=shipped]", "-f", "csv").out
     mixed = from_records([record(*GOOD), {**record(*GOOD[:2]), "source": "Es regnet."}])
-    assert ranker.rank(mixed)["rank"].tolist() == [1, 2, 3, 1, 1]
+    assert ranker.rank(mixed)["rank"].tolist() == [1, 2, 3, 1, 2]
 
 
 def test_the_commands_say_so_and_can_be_told_not_to(command, tmp_path, monkeypatch):
