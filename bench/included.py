@@ -110,7 +110,7 @@ MODELS = {
 }
 MISMATCH = 1.5
 """Points of score that each difference found by `mismatch` costs in `full` (`bench/mismatch_weights.py`)."""
-SOURCE = "semantic[encoder={encoder},against=source]"
+SOURCE = "semantic[encoder={encoder},against=source].cosine"
 CHRF_SHARE = 0.25
 """Weight of agreement by chrF where nothing else is left, that by the encoder being 1, in units of their spread."""
 
@@ -305,7 +305,6 @@ def with_source(old: Ranker, people: dict[str, Judged], encoders: str) -> Ranker
             confidence.append(old.confidence[former[0]])
         else:
             assert not used[:-1].any()
-            # of precision, recall, F and cosine
             weights[place, -1] = alone
             slope, tie = (float(f"{value:.6g}") for value in (sure.slope / alone, sure.tie * alone))
             confidence.append(Confidence(slope, sure.lapse, tie))

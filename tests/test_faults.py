@@ -104,7 +104,7 @@ def test_where_all_are_faulty_nothing_changes():
 def test_a_language_model_alone_ranks_nothing(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("two.json").write_text(json.dumps([{**record(*GOOD[:2]), "source": ""}]), encoding="utf-8")
-    with pytest.raises(DataError, match=r"has no source text, which column .* requires .*: add the sources \(-s\)"):
+    with pytest.raises(DataError, match=r"no source has 3 candidates to compare or a text .*perp\[model=shipped\]"):
         ranker.rank("two.json")
     assert command("rank", "two.json", "-m", "perp[model=shipped]", "-f", "csv").out
     mixed = from_records([record(*GOOD), {**record(*GOOD[:2]), "source": "Es regnet."}])

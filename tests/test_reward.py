@@ -62,6 +62,13 @@ def test_texts_may_be_arrays(listed):
     assert ranker.reward("chrf")(listed(["a b", "c"]), references=listed(["a b", "d"])) == [1, 0]
 
 
+def test_a_ranker_that_reads_sources_rewards_by_references_without_them():
+    texts, references = ["the cat sat", "a dog runs"], ["the cat sat down", "dogs run"]
+    rewards = ranker.reward("full-any")(texts, references=references)
+    assert rewards == ranker.reward("full-any")(texts, references=references, sources=["", "x"])
+    assert rewards[0] > rewards[1]
+
+
 def test_a_reward_by_the_agreement_of_candidates_is_refused_without_advice_for_the_command_line():
     with pytest.raises(OptionError, match="such as chrf or full, or rank systems by human judgements") as refused:
         ranker.reward("consensus")

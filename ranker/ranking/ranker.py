@@ -293,14 +293,17 @@ class Ranker:
         return self._trained().certainty(dataset, source, margin)
 
     def restricted_to(self, chosen: BoolArray) -> Ranker | None:
-        """Return a ranker with the `chosen` extractors and the weight sets that need no others; None if there are none.
+        """Return a ranker with the `chosen` extractors and the sets that need no others, or None if no set is left.
+
+        Comparisons with the source are left out where they have no weight without the other extractors.
 
         Its digest is that of this ranker.
         """
         model = self._trained()
-        sets = model.weight_sets.restricted_to(chosen)
-        if sets is None:
+        found = model.weight_sets.restricted_to(chosen)
+        if found is None:
             return None
+        sets, chosen = found
         columns, part = model.feature_set.columns_of(chosen), copy.copy(self)
         part.model = model.part(
             feature_set=FeatureSet(tuple(itertools.compress(model.feature_set.extractors, chosen))),

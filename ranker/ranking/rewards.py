@@ -15,7 +15,7 @@ from ranker.corpora.records import joined_texts, shown
 from ranker.errors import DataError
 from ranker.extractors.base import Metric
 from ranker.ranking.ranker import Ranker
-from ranker.ranking.scorers import Scorer, is_fraction, scorer_of, sign_of, systems_scorer
+from ranker.ranking.scorers import MetricScorer, Scorer, is_fraction, scorer_of, sign_of, systems_scorer
 
 _FAULTY = 10.0
 """Distance of the reward of a faulty output from its score, for unbounded scores."""
@@ -99,7 +99,11 @@ class _Reward:
         if scorer.feature_set.needs.references and not len(dataset.references):
             what = f"no references: {scorer.name} requires a list of references in {self.references!r}"
             raise DataError(what, file="reward")
-        if scorer.feature_set.needs.source and not (dataset.sources["text"] != "").all():
+        if (
+            isinstance(scorer, MetricScorer)
+            and scorer.feature_set.needs.source
+            and (dataset.sources["text"] == "").any()
+        ):
             raise DataError(f"no sources: {scorer.name} requires a list of them in 'sources'", file="reward")
         scores = scorer.score(scorer.statistics(dataset))
         faulty = faults(dataset) != "" if self.checks else np.zeros(len(dataset), dtype=bool)

@@ -74,9 +74,16 @@ class TrainedModel:
 
         Rows are NaN for a candidate that is the only reference of its source.
         """
-        weights = self.weight_sets.of_candidates(dataset)
-        used = self.weight_sets.weighted_in(dataset)
-        parts = weights * self.standardised(self.feature_set.transform(dataset, partial=True, used=used))
+        weights, weighted = self.weight_sets.of_candidates(dataset), self.weight_sets.weighted_by(dataset)
+        some = np.asarray(weighted.any(axis=0))
+        few = some & ~weighted.all(axis=0) & [extractor.needs.source for extractor in self.feature_set.extractors]
+        columns = self.feature_set.transform(dataset, partial=True, used=some & ~few)
+        # sources are read only where nothing else says how good a candidate is, so mostly in few sources
+        for used in np.eye(len(few), dtype=bool)[few]:
+            sources = np.asarray(weighted[:, used].any(axis=1))
+            rows = sources[dataset.candidate_source]
+            columns[rows] += self.feature_set.transform(dataset.select_sources(sources), partial=True, used=used)
+        parts = weights * self.standardised(columns) + 0.0
         parts[only_references(dataset)] = np.nan
         return np.asarray(parts)
 

@@ -117,7 +117,8 @@ class TrainingTable:
         else:
             start = parent.weight_sets
             known, main_weight_set = start.used_by(dataset), start.commonest(dataset, self.sources)
-            matrix = features.transform(dataset, partial=True, used=start.used_in(dataset))
+            used = start.used_in(dataset) & ~start.unread_in(dataset)
+            matrix = features.transform(dataset, partial=True, used=used)
         if added:
             matrix = added.merge(matrix, features.transform_references(dataset, exclude_self=added.exclude_self))
         matrix = _filled(matrix, features.columns_of(known)[self.group])

@@ -120,20 +120,25 @@ class WeightSets:
             weights[place, columns] = learn(place)
         return replace(self, weights=weights)
 
-    def restricted_to(self, chosen: BoolArray) -> WeightSets | None:
-        """Return the weight sets that use only `chosen` extractors; None if none do.
+    def restricted_to(self, chosen: BoolArray) -> tuple[WeightSets, BoolArray] | None:
+        """Return the weight sets that use only `chosen` extractors, and the mask of these; None if no set is left.
 
-        Sets with only fluency, length and comparisons with the source are left out.
+        Sets with only fluency, length and comparisons with the source are left out, and so are such comparisons that
+        have no weight in the sets that are left.
         """
-        evidence = chosen & self._evidence & [not extractor.needs.source for extractor in self.extractors]
+        evidence = chosen & self._evidence & ~self._reads_source
         sets = ~self.used[:, ~chosen].any(axis=1) & self.used[:, evidence].any(axis=1)
         if not sets.any():
             return None
+        idle = chosen & self._reads_source & ~self._weighted[sets].any(axis=0)
+        if idle.any():
+            return self.restricted_to(chosen & ~idle)
         columns = FeatureSet(self.extractors).columns_of(chosen)
         extractors = tuple(itertools.compress(self.extractors, chosen))
-        return replace(
+        left = replace(
             self, extractors=extractors, used=self.used[sets][:, chosen], weights=self.weights[sets][:, columns]
         )
+        return left, chosen
 
     @property
     def _evidence(self) -> BoolArray:
@@ -152,7 +157,7 @@ class WeightSets:
     @property
     def titles(self) -> tuple[str, ...]:
         """Titles of all sets but the first, such as "without bleu, ter" or "by chrf alone"."""
-        short = [self._title(place) for place in range(1, len(self.used))]
+        short = [self._title(place, self.without(place)) for place in range(1, len(self.used))]
         return tuple(
             f"without {', '.join(map(str, self.without(place)))}" if short.count(title) > 1 else title
             for place, title in enumerate(short, 1)
@@ -168,15 +173,16 @@ class WeightSets:
         scorable = _scored(dataset)
         if (lost & scorable).any():
             all_lost = lost[scorable].all()
-            if all_lost or self.need_references or len(dataset.references):
+            if self.need_references or len(dataset.references) or not self._compares:
                 FeatureSet(self.extractors).check_inputs(dataset, lost & scorable)
             if all_lost:
                 fewest = max(extractor.needs.candidates for extractor in self.extractors)
                 reason = join_notes(extractor.needs.missing(dataset) for extractor in self.extractors)
                 reason = reason or f"no source has {fewest} candidates to compare"
+                text = " or a text to compare them with" if self._reads_source.any() else ""
                 what = "and the model has nothing else to compare candidates with: add the missing data or references, "
                 what += "choose another model or a metric, such as perp[model=shipped], or train a model on judgements"
-                raise DataError(f"{reason}, {what} of your own", file=dataset.name)
+                raise DataError(f"{reason}{text}, {what} of your own", file=dataset.name)
         return np.where(lost, NONE, fits.argmax(axis=1))
 
     def _fits(self, enough: BoolArray) -> BoolArray:
@@ -196,14 +202,31 @@ class WeightSets:
         """Mask of the extractors that score any source of `dataset`, shape (extractors,); see `choose` for errors."""
         return np.asarray(self.used_by(dataset).any(axis=0))
 
-    def weighted_in(self, dataset: Dataset) -> BoolArray:
-        """Mask of the extractors with a weight other than 0 for any source of `dataset`; see `choose` for errors."""
-        place = self.choose(dataset)
-        return np.asarray(self._weighted[place[place != NONE]].any(axis=0))
+    def weighted_by(self, dataset: Dataset) -> BoolArray:
+        """Mask of the extractors with a weight other than 0 for each source; see `choose` for errors."""
+        return self._of_chosen(self._weighted, dataset)
 
     def noted_in(self, dataset: Dataset) -> BoolArray:
         """Mask of the extractors whose notes concern each source, shape (sources, extractors): those of `_matters`."""
-        return usable(self.extractors, dataset) & self._matters[self.choose(dataset)]
+        return usable(self.extractors, dataset) & self._of_chosen(self._matters, dataset)
+
+    def unread_in(self, dataset: Dataset) -> BoolArray:
+        """Mask of the extractors that compare with the source and have no weight for any source of `dataset`."""
+        return self._reads_source & ~self.weighted_by(dataset).any(axis=0)
+
+    def _of_chosen(self, masks: BoolArray, dataset: Dataset) -> BoolArray:
+        """Return the row of `masks`, one for every set, of the set that scores each source; False if there is none."""
+        place = self.choose(dataset)
+        return np.asarray(masks[place] & (place != NONE)[:, np.newaxis])
+
+    @property
+    def _compares(self) -> bool:
+        """True if an extractor compares candidates with each other."""
+        return any(extractor.needs.candidates > 1 for extractor in self.extractors)
+
+    @property
+    def _reads_source(self) -> BoolArray:
+        return np.array([extractor.needs.source for extractor in self.extractors])
 
     @functools.cached_property
     def _weighted(self) -> BoolArray:
@@ -213,7 +236,7 @@ class WeightSets:
 
     @property
     def _matters(self) -> BoolArray:
-        """Mask, like `_weighted`, that is also True for the extractors without a weight in any set."""
+        """Mask, like `_weighted`, that is also True for extractors without a weight in any set."""
         return np.asarray(self._weighted | ~self._weighted.any(axis=0))
 
     def commonest(self, dataset: Dataset, sources: Int64Array) -> int:
@@ -242,7 +265,7 @@ class WeightSets:
             if not missing:
                 continue
             reasons = _reasons(dataset, inputs, missing, sources, int(scorable.sum()))
-            what = "their candidates tie" if number == NONE else f"ranked {self.titles[number - 1]}"
+            what = "their candidates tie" if number == NONE else f"ranked {self._title(number, missing)}"
             if number != NONE and all(extractor.needs.source for extractor in self._used(number)):
                 what = f"{what}, by their source, which hardly tells good translations apart"
             notes.append(f"{' and '.join(reasons)}; {what}")
@@ -294,8 +317,9 @@ class WeightSets:
     def _used(self, place: int) -> tuple[Extractor, ...]:
         return tuple(itertools.compress(self.extractors, self.used[place]))
 
-    def _title(self, place: int) -> str:
-        missing, left = self.without(place), self._used(place)
+    def _title(self, place: int, missing: tuple[Extractor, ...]) -> str:
+        """Return what a set lacks, or what it has alone, whichever is shorter."""
+        left = self._used(place)
         without, by = short_names(missing, left), short_names(left, missing)
         return f"without {', '.join(without)}" if len(without) <= len(by) else f"by {', '.join(by)} alone"
 

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from ranker import Dataset, load_dataset
+from ranker.arrays import Int64Array
 from ranker.corpora.judgements import Judged
 from ranker.corpora.selection import without_references
 from ranker.corpora.source_keys import short_keys
@@ -64,30 +64,44 @@ def test_without_references_one_or_two_candidates_are_compared_with_their_source
     assert included_models.default_model(data) == model
     ranker = Ranker.load(model)
     assert ranker.rank(data)["text"].tolist() == texts[lp][:2]
-    assert "2 candidates" not in str(ranker.note(data))
-    assert str(ranker.note(data)).endswith("by their source, which hardly tells good translations apart")
+    note = str(ranker.note(data))
+    assert note.startswith(
+        f"1 source {'without a reference and ' if model == 'full-any' else ''}with fewer than 3 candidates; ranked "
+    )
+    assert note.endswith(", by their source, which hardly tells good translations apart")
     with pytest.raises(
         (DataError, OptionError), match=r"has no reference|evidence about a translation, not about a sys"
     ):
         systems_scorer(RankerScorer(ranker)).statistics(data)
     bare = dataset_of([([], texts[lp][:2])], sources=[""], lp=lp)
-    with pytest.raises(DataError, match=r"has no (source text|reference), which column"):
+    with pytest.raises(
+        DataError, match=r"no source has 3 candidates to compare or a text to compare them with, and the"
+    ):
         ranker.candidate_scores(bare)
 
 
 @pytest.mark.parametrize(("lp", "model"), [("en-de", "full-any"), ("de-en", "consensus")])
 def test_the_source_is_not_read_where_there_are_three_candidates(lp, model, monkeypatch):
     texts = ["Die Katze schläft", "Die Katze schlafen", "Katze schläft die"]
-    data, read = dataset_of([([], texts)], lp=lp), semantic._texts
+    data, pairs = dataset_of([([], texts)], lp=lp), semantic.Semantic._pairs
+    compared = []
 
-    def never_the_source(dataset: Dataset, against: str) -> pd.Series:
-        assert against == "references"
-        return read(dataset, against)
+    def noted(self: semantic.Semantic, dataset: Dataset, rows: Int64Array) -> tuple[Int64Array, Int64Array]:
+        if self.against == "source":
+            compared.extend(dataset.candidates["text"].tolist())
+        return pairs(self, dataset, rows)
 
-    monkeypatch.setattr(semantic, "_texts", never_the_source)
+    monkeypatch.setattr(semantic.Semantic, "_pairs", noted)
     ranker = Ranker.load(model)
     assert len({*ranker.candidate_scores(data).tolist()}) == 3
+    assert not compared
+    scores = ranker.candidate_scores(dataset_of([([], texts), ([], ["Katze", "Katzen"])], lp=lp))
+    assert scores[3] != scores[4]
+    assert compared == ["Katze", "Katzen"]
     assert "source text" not in str(ranker.note(dataset_of([([], texts)], sources=[""], lp=lp)))
+    adapted = Ranker(base=model).fit(dataset_of([([], texts)] * 4, lp=lp, kind="fluency"))
+    assert adapted.weights.shape == ranker.weights.shape
+    assert compared == ["Katze", "Katzen"]
 
 
 def test_without_references_and_language_pair_many_words_tell_the_language():
@@ -159,7 +173,7 @@ def test_smaller_feature_sets_are_named_as_far_as_the_data_have_what_they_need()
 @pytest.mark.parametrize("name", included_models.names())
 def test_a_ranker_that_ships_is_what_its_feature_set_says(name):
     ranker = Ranker.load(name)
-    source = "semantic[encoder=encoder-any,against=source]"
+    source = "semantic[encoder=encoder-any,against=source].cosine"
     features = {"consensus": f"agreement,{source}", "full-any": f"full-any,{source}"}.get(name, name)
     assert str(ranker.feature_set) == str(FeatureSet.parse(features))
     assert len(ranker.weight_sets.weights) > 1

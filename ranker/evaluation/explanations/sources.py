@@ -28,8 +28,7 @@ def source_facts(dataset: Dataset, source: int) -> dict[str, Any]:
 
 def without_unread_sources(ranker: Ranker, dataset: Dataset, contributions: FloatArray) -> tuple[Ranker, FloatArray]:
     """Leave out the extractors that compare candidates with their sources if they have no weight in the data."""
-    unread = np.array([extractor.needs.source for extractor in ranker.feature_set.extractors])
-    kept = ranker.weight_sets.weighted_in(dataset) | ~unread
+    kept = ~ranker.weight_sets.unread_in(dataset)
     part = None if kept.all() else ranker.restricted_to(kept)
     return (ranker, contributions) if part is None else (part, contributions[:, ranker.feature_set.columns_of(kept)])
 
