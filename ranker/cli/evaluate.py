@@ -153,6 +153,8 @@ def command(
 
 @dataclasses.dataclass(frozen=True)
 class _Asked:
+    """Options of an evaluation."""
+
     kind: str
     resamples: int
     seed: int
@@ -172,6 +174,8 @@ class _Asked:
 
 @dataclasses.dataclass(frozen=True)
 class _Evaluated:
+    """Comparisons of a metric or ranker with people, and what is printed with them."""
+
     scorer: Scorer
     data: str
     kind: str
@@ -240,10 +244,10 @@ def _of_shards(shards: Shards, sharding: ShardOptions, named: NamedScorers, aske
     return _Evaluated(scorer, dataset.name, kind, {"": comparison}, signature)
 
 
-def _emit(found: _Evaluated, asked: _Asked, form: OutputForm) -> None:
-    resamples, reliability = asked.resamples, found.reliability
-    figures = {name: _rows(comparison) for name, comparison in found.comparisons.items()}
-    data = {"data": found.data, "kind": found.kind}
+def _emit(result: _Evaluated, asked: _Asked, form: OutputForm) -> None:
+    resamples, reliability = asked.resamples, result.reliability
+    figures = {name: _rows(comparison) for name, comparison in result.comparisons.items()}
+    data = {"data": result.data, "kind": result.kind}
     document = {
         name: {**data, "rows": each, "resamples": resamples, "seed": asked.seed} for name, each in figures.items()
     }
@@ -252,8 +256,8 @@ def _emit(found: _Evaluated, asked: _Asked, form: OutputForm) -> None:
     def show() -> None:
         for name, each in figures.items():
             note = f"; [95% confidence interval over sources, {counted(resamples, 'resample')}]" if resamples else ""
-            about = f"agreement of {found.scorer.name} with human {found.kind}"
-            print_table([_shown(row) for row in each], f"{found.data}: {about}{f', {name}' if name else ''}{note}")
+            about = f"agreement of {result.scorer.name} with human {result.kind}"
+            print_table([_shown(row) for row in each], f"{result.data}: {about}{f', {name}' if name else ''}{note}")
             say("")
         if reliability:
             say(
@@ -262,10 +266,10 @@ def _emit(found: _Evaluated, asked: _Asked, form: OutputForm) -> None:
                 f"by {reliability.error:.1%} on average ({counted(reliability.pairs, 'judgement')}).",
                 "",
             )
-        say_signatures(found.signature)
+        say_signatures(result.signature)
 
     about_pairs = {"reliability": dataclasses.asdict(reliability)} if reliability else {}
-    emit(form, {"signature": found.signature, **document.get("", document), **about_pairs}, flat, show)
+    emit(form, {"signature": result.signature, **document.get("", document), **about_pairs}, flat, show)
 
 
 def _with_references(scorer: Scorer, dataset: Dataset, kind: str, asked: _Asked) -> dict[str, Comparison]:

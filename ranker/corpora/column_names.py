@@ -90,9 +90,7 @@ _MADE_BY_WHOM = _table("annotator rater turn turns user worker")
 _SAMPLING = re.compile(
     r"(top|min|typical)_?[pk]|(frequency|presence|repetition|length)_penalty|(.*_)?log_(prob|like).*|p_val(ue)?s?"
 )
-_OF_SETTINGS = _table(
-    "args arguments config configuration hyperparameters kwargs options parameters params settings usage"
-)
+_OF_SETTINGS = _table("args arguments config configuration hyperparameters kwargs parameters params settings")
 """Numbers in an object whose name ends in one of these words are settings of the system that made an output."""
 _EFFORT = _table("edit edits editing pe postedit postedits postediting")
 """Words for a person's effort in editing an output, which is a judgement of it."""

@@ -25,6 +25,7 @@ from ranker.arrays import BoolArray, FloatArray, Int64Array, pairs_in_blocks
 from ranker.corpora.column_names import is_negated, is_reserved, lower_is_better
 from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.marked_errors import NO_ERROR
+from ranker.corpora.numbered_systems import are_numbered
 from ranker.corpora.records import shown
 from ranker.errors import DataError, OptionError, counted, log_note, nearest
 from ranker.ranks import TIE, merge_ties
@@ -203,30 +204,34 @@ def human_scores(dataset: Dataset, kind: str = AUTO) -> FloatArray:
     judges = ratings["judge"].fillna("").to_numpy(object)
     if any(judges) and wanted.name != MQM:
         values = _standardised(values, pd.factorize(judges)[0])
-        _note_apart(dataset, ratings)
+        _note_apart(dataset, wanted.name)
     return sign * mean_ratings(dataset, ratings, values)
 
 
-def _note_apart(dataset: Dataset, ratings: pd.DataFrame) -> None:
-    """Note that judges rated different systems, so that scores standardised per judge do not compare these systems."""
+@view
+def _note_apart(dataset: Dataset, kind: str) -> None:
+    """Note once that judges rated different systems, which scores standardised per judge do not compare."""
     from scipy.sparse import coo_array  # slow
     from scipy.sparse.csgraph import connected_components
 
+    ratings = ratings_of(dataset, kind)
     rows = ratings["candidate"].to_numpy(np.int64)
-    pairs = dataset.source_language_pairs[dataset.candidate_source[rows]]
-    systems = dataset.candidates["system"].to_numpy(object)[rows].astype(str)
-    for lp in dict.fromkeys(pairs):
-        inside = pairs == lp
-        names, system = np.unique(systems[inside], return_inverse=True)
-        judge = pd.factorize(ratings["judge"].to_numpy(object)[inside], use_na_sentinel=False)[0]
+    pair, pairs = pd.factorize(dataset.source_language_pairs[dataset.candidate_source[rows]])
+    system, names = pd.factorize(dataset.candidates["system"].iloc[rows], sort=True)
+    judge = pd.factorize(ratings["judge"], use_na_sentinel=False)[0]
+    if are_numbered(names):
+        return
+    for code, lp in enumerate(pairs):
+        inside = pair == code
         size = len(names) + int(judge.max()) + 1
-        graph = coo_array((np.ones(len(system)), (system, len(names) + judge)), shape=(size, size))
-        group = connected_components(graph, directed=False)[1][: len(names)]
-        if group.max() > 0:
-            first, second = (names[group == place].tolist() for place in range(2))
-            both = " and ".join(f"{', '.join(some[:4])}{', ...' if len(some) > 4 else ''}" for some in (first, second))
+        links = coo_array((np.ones(inside.sum()), (system[inside], len(names) + judge[inside])), shape=(size, size))
+        group = connected_components(links, directed=False)[1][np.unique(system[inside])]
+        if (group != group[0]).any():
+            listed = names[np.unique(system[inside])]
+            groups = listed[group == group[0]].tolist(), listed[group != group[0]].tolist()
+            both = " and ".join(f"{', '.join(some[:4])}{', ...' if len(some) > 4 else ''}" for some in groups)
             what = f"no judge rated systems of both {both}: scores standardised per judge do not compare these"
-            _note_once(dataset, f"{lp}: {what}; if the judges' scales are the same, remove their names")
+            log_note(f"{lp}: {what}; if the judges' scales are the same, remove their names", dataset.name)
             return
 
 

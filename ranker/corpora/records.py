@@ -358,12 +358,10 @@ def _check_keys(
         where = f" (first on {unit} {first})" if first is not None else ""
         lp = lps[row].as_py()
         pair = "" if lp is None else f" of language pair {shown(lp)}"
-        what, advice = (
-            f"seg_id {shown(numbers[row].as_py())}{pair} is duplicated{where}",
-            "each source needs a unique one",
-        )
-        if numbered[row].as_py() or numbered[before].as_py():
-            advice = "one of the two has none and was numbered: give all or none"
+        what = f"seg_id {shown(numbers[row].as_py())}{pair} is duplicated{where}"
+        invented = numbered[row].as_py() or numbered[before].as_py()
+        some = "one of the two has none and was numbered: give all or none"
+        advice = some if invented else "each source needs a unique one"
         raise DataError(f"{what}; {advice}", file=file, line=lines.of("sources", row))
     unnamed = pc.index(pc.fill_null(pc.equal(systems, ""), True), True).as_py()
     if unnamed >= 0:

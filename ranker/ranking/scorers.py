@@ -195,6 +195,8 @@ def scorer_of(what: AnyScorer) -> Scorer:
         return MetricScorer(what)
     if isinstance(what, Ranker):
         return RankerScorer(what)
+    if not isinstance(what, str | Path):
+        raise OptionError(f"expected a metric or ranker, or the name of one, found {type(what).__name__}")
     is_model = isinstance(what, Path) or what in names()
     return RankerScorer(Ranker.load(what)) if is_model else MetricScorer(make_metric(str(what)))
 

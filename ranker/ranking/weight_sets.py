@@ -173,13 +173,14 @@ class WeightSets:
         scorable = _scored(dataset)
         if (lost & scorable).any():
             all_lost = lost[scorable].all()
-            if self.need_references or len(dataset.references) or not self._compares:
+            reads = self._reads_source.any()
+            if self.need_references or len(dataset.references) or (all_lost and not reads):
                 FeatureSet(self.extractors).check_inputs(dataset, lost & scorable)
             if all_lost:
                 fewest = max(extractor.needs.candidates for extractor in self.extractors)
                 reason = join_notes(extractor.needs.missing(dataset) for extractor in self.extractors)
                 reason = reason or f"no source has {fewest} candidates to compare"
-                text = " or a text to compare them with" if self._reads_source.any() else ""
+                text = " or a text to compare them with" if reads else ""
                 what = "and the model has nothing else to compare candidates with: add the missing data or references, "
                 what += "choose another model or a metric, such as perp[model=shipped], or train a model on judgements"
                 raise DataError(f"{reason}{text}, {what} of your own", file=dataset.name)
@@ -218,11 +219,6 @@ class WeightSets:
         """Return the row of `masks`, one for every set, of the set that scores each source; False if there is none."""
         place = self.choose(dataset)
         return np.asarray(masks[place] & (place != NONE)[:, np.newaxis])
-
-    @property
-    def _compares(self) -> bool:
-        """True if an extractor compares candidates with each other."""
-        return any(extractor.needs.candidates > 1 for extractor in self.extractors)
 
     @property
     def _reads_source(self) -> BoolArray:

@@ -122,11 +122,16 @@ def test_data_that_names_no_language_pair_is_of_the_one_that_is_stated() -> None
 def test_sources_without_a_pair_are_of_the_one_that_is_stated() -> None:
     frame = pd.DataFrame([{**ROW, "lp": "en-zh"}, {**ROW, "source": "b", "lp": None}])
     assert from_frame(frame, lp="eng-zho").sources["lp"].tolist() == ["en-zh", "en-zh"]
+    # rows of one source are put together
+    halves = [{**ROW, "lp": "en-zh", "system": "A"}, {**ROW, "lp": None, "system": "B"}]
+    assert (
+        len(from_frame(pd.DataFrame(halves), lp="en-zh").sources) == len(from_records(halves, lp="en-zh").sources) == 1
+    )
     partly = from_records(frame.to_dict("records"))
     assert of_language_pairs(partly, ["en-zh"]).sources["lp"].tolist() == ["en-zh", "en-zh"]
     assert len(of_language_pairs(partly, ["*-zh"]).sources) == 1
     assert from_frame(frame.assign(lp=["en-zh_CN", None]), lp="en-zh").language_pairs == ["en-zh", "en-zh_CN"]
-    with pytest.raises(DataError, match="frame: seg_id '7' is duplicated in language pair en-zh, which sources wi"):
+    with pytest.raises(DataError, match=r"frame, row 1: seg_id '7': source, references or doc differ from row 0"):
         from_frame(frame.assign(seg_id="7"), lp="en-zh")
 
 

@@ -157,7 +157,7 @@ def test_evaluate_takes_frames(learnt, data):
 def test_scores_of_other_texts_are_refused(data):
     """Rows of a frame and candidates of a data set have the same numbers but another order."""
     frame = data.to_frame().sort_values("system", ignore_index=True)
-    expected = r"scores: row \d has the score of the text .*, but that of the data is .*: score the same data"
+    expected = r"scores: row \d has the score of .*, but the text of the data is .*: score the same data"
     for one, other in ((frame, from_frame(frame)), (from_frame(frame), frame)):
         assert evaluate(one, ranker.score(one, "chrf"), resamples=0).cells
         with pytest.raises(DataError, match=expected):

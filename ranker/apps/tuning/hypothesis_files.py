@@ -12,7 +12,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.nbest import SEPARATOR, NBestList, from_columns
 from ranker.corpora.formats.nbest_reading import is_fairseq, parse_nbest
 from ranker.corpora.formats.reading import fairseq_dataset, format_of, parse_dataset
-from ranker.corpora.formats.tables import is_header
+from ranker.corpora.formats.tables import is_header, without_separator_line
 from ranker.errors import DataError, counted
 from ranker.files import STDIN, display_name, read_text
 
@@ -34,7 +34,7 @@ def read_hypotheses(
         return of_dataset(catalogue.load(path))
     file = display_name(path)
     text = read_text(path)
-    first_line = text.lstrip("\n").partition("\n")[0]
+    first_line = without_separator_line(text)[0].lstrip("\n").partition("\n")[0]
     if _JSON.match(text) or any(is_header(first_line, delimiter) for delimiter in ",;\t"):
         return of_dataset(parse_dataset(text, "stdin" if named == STDIN else Path(path).name, file))
     if SEPARATOR in first_line or not text:

@@ -24,7 +24,7 @@ from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows, 
 from ranker.errors import DataError, OptionError, log_note
 from ranker.ranking.included import default_model
 from ranker.ranking.ranker import Ranker
-from ranker.ranking.scorers import AnyScorer, scorer_of
+from ranker.ranking.scorers import AnyScorer, scorer_of, sign_of
 
 
 def rerank(
@@ -57,7 +57,7 @@ def rerank(
     -------
     DataFrame
         One row per source with candidates, with the columns of `Ranker.score`: ``score`` is the ranker's score, the
-        expected gain, or the score by `oracle`. The index is that of the candidate's row, or of its first.
+        expected gain, or the score by `oracle` in its own unit. The index is that of the candidate's row, or its first.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def rerank(
     if checks and oracle is None:
         out, note = outranked_hypotheses(nbest, references)
         if note:
-            log_note(note, dataset.name)
+            log_note(f"{note}; choose by score alone with checks=False", dataset.name)
     if mbr is not None:
         gain = gain_by(scorer_of(mbr))
         if note := language_note(gain, nbest):
@@ -91,15 +91,19 @@ def rerank(
     else:
         if oracle is not None and not len(references.references):
             raise DataError("has no references, which an oracle needs: use mbr", file=dataset.name)
-        if isinstance(model, str):
-            model = Ranker.load(model)
-        objective = scorer_of(oracle if oracle is not None else model or Ranker.load(default_model(dataset)))
+        if oracle is not None:
+            objective = scorer_of(oracle)
+        else:
+            loaded = model if isinstance(model, Ranker) else Ranker.load(model or default_model(dataset))
+            objective = scorer_of(loaded)
         if note := objective.note(dataset):
             log_note(note, dataset.name)
-        scores = (sound_scores if out.any() else sentence_scores)(nbest, references, objective)
+        gains = (sound_scores if out.any() else sentence_scores)(nbest, references, objective)
+        scores = sign_of(objective) * gains
     if oracle is not None:
         chosen = oracle_choice(nbest, references, objective)
     else:
+        # a ranker's scores and gains are better if higher
         chosen = best_hypotheses(nbest, np.where(out, -np.inf, scores), len(dataset.sources))
     chosen = chosen[chosen >= 0]
     found = labelled(dataset).iloc[chosen].assign(score=scores[chosen])

@@ -177,6 +177,7 @@ def without_bookkeeping(table: Columns) -> Columns:
     is_pair = "text" not in table.canonical
     columns: list[tuple[str, pa.ChunkedArray]] = []
     verdicts: dict[str, list[Any]] = {}
+    words: dict[str, set[str]] = {}
     marked: list[str] = []
     for name, values in zip(table.header, table.values, strict=True):
         if name in _BOOKKEEPING:
@@ -195,10 +196,19 @@ def without_bookkeeping(table: Columns) -> Columns:
                 verdicts[name] = said
             else:
                 columns.append((name, _answer_column(said)))
-        elif is_pair and (name == "preferred" or _are_verdicts(values)):
+        elif is_pair and name == "preferred":
             verdicts[name] = values.to_pylist()
         else:
+            if is_pair and (spoken := _verdicts_in(values)):
+                words[name] = spoken
             columns.append(("judge" if name == "annotator" else name, values))
+    # beside answers, a question of its own may say that two texts are equal
+    of_ties = [name for name, spoken in words.items() if spoken.isdisjoint(_SIDES)]
+    read = of_ties if verdicts else [*words] if len(words) == 1 else []
+    for name in read:
+        verdicts[name] = next(values for column, values in columns if column == name).to_pylist()
+        log_note(f"column {shown(name)} is read as the text that is preferred; if not, rename it", table.file)
+    columns = [(name, values) for name, values in columns if name not in read]
     if marked:
         what = f"{', '.join(map(shown, marked))}: labels of parts of a text are read from the full JSON alone"
         log_note(f"{what}, so the data has no marked errors; for these, export JSON", table.file)
@@ -264,12 +274,12 @@ def _answer_column(said: Sequence[object]) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(said, pa.float64())])
 
 
-def _are_verdicts(values: pa.ChunkedArray) -> bool:
-    """True if all texts in a column are the words ``left`` and ``right``, or say that two outputs are equal."""
+def _verdicts_in(values: pa.ChunkedArray) -> set[str]:
+    """Return the words of a column if all are ``left``, ``right``, or say that two outputs are equal; else none."""
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
-        return False
+        return set()
     words = {word.strip().lower() for word in values.unique().to_pylist() if word} - {""}
-    return bool(words) and all(word in _SIDES or relation_of(word) == "=" for word in words)
+    return words if all(word in _SIDES or relation_of(word) == "=" for word in words) else set()
 
 
 def _one_verdict(verdicts: dict[str, list[Any]], table: Columns) -> list[str | None]:

@@ -92,13 +92,13 @@ def read_records(
     notes: dict[str, None] = {}
     for line, value in program_records(values, file):
         reader = RecordReader(file, line, left_out)
-        fields = reader.with_language_pair(reader.in_lower_case(reader.mapping(value, "record")))
-        fields, note = reader.with_translation(fields)
+        written = reader.with_language_pair(reader.in_lower_case(reader.mapping(value, "record")))
+        fields, note = reader.with_translation(written)
         notes.setdefault(note)
         source = reader.spelling(fields, *_SOURCE)
         candidates = reader.spelling(fields, *CANDIDATES, *_CANDIDATE) or reader.spelling(fields, *names.ANSWERS)
         if candidates is None or (source is None and reader.spelling(fields, *_REFERENCES) is None):
-            raise DataError(f"{_EXPECTED}; found {shown(sorted(fields))}", file=file, line=line)
+            raise DataError(f"{_EXPECTED}; found {shown(sorted(written))}", file=file, line=line)
         if candidates in CANDIDATES:
             record = _source_record(reader, fields, source)
             reader.refuse_others(fields, (*_SOURCE_KEYS, *CANDIDATES))

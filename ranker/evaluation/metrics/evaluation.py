@@ -250,20 +250,20 @@ def _by_label(scores: pd.DataFrame | pd.Series, rows: CandidateRows, name: str) 
 
 
 def _check_texts(frame: pd.DataFrame, rows: CandidateRows, name: str) -> None:
-    """Refuse scores whose texts, which results of `Ranker.score` have, are not those of the rows that they are for."""
+    """Refuse a result of `Ranker.score` whose texts are not those of the rows that it is for."""
+    if not {"source", "system", "text"} <= {*frame}:
+        return
     candidate = np.arange(len(rows.dataset)) if rows.candidate is None else rows.candidate
-    texts = {"text": rows.dataset.candidates["text"].to_numpy(object)[candidate]}
-    texts["source"] = rows.dataset.sources["text"].to_numpy(object)[rows.dataset.candidate_source[candidate]]
-    for column, expected in texts.items():
-        if column not in frame or len(frame) != len(expected):
-            continue
-        found = [text if isinstance(text, str) else "" for text in frame[column]]
-        scored = np.flatnonzero(frame["score"].notna().to_numpy(bool)).tolist()
-        row = next((row for row in scored if found[row] != expected[row]), None)
-        if row is not None:
-            what = f"row {row} has the score of the {column} {shown(found[row])}, but that of the data is"
-            advice = "score the same data, in the same form: the rows of a frame are not in the order of a data set"
-            raise DataError(f"{what} {shown(expected[row])}: {advice}", file=name)
+    expected = rows.dataset.candidates["text"].to_numpy(object)[candidate]
+    if len(frame) != len(expected):
+        return
+    found = frame["text"].fillna("").to_numpy(object)
+    differ = np.flatnonzero((found != expected) & frame["score"].notna().to_numpy(bool))
+    if len(differ):
+        row = int(differ[0])
+        what = f"row {row} has the score of {shown(found[row])}, but the text of the data is {shown(expected[row])}"
+        advice = "score the same data, in the same form: the rows of a frame are not in the order of a data set"
+        raise DataError(f"{what}: {advice}", file=name)
 
 
 def _matched(scores: pd.Series, rows: CandidateRows, name: str, wanted: str) -> pd.Series:

@@ -111,8 +111,9 @@ def compare_systems(
     >>> result.to_frame()[["metric", "system", "rank"]].values.tolist()
     [['bleu[order=1]', 'A', 1], ['bleu[order=1]', 'B', 2], ['chrf', 'A', 1], ['chrf', 'B', 2]]
     """
-    number = RESAMPLES.get(test, 0) if resamples is None else resamples
-    settings = SystemsSettings(test, correction, number, seed, parity, LEVEL, alpha, power, level)
+    if resamples is None:
+        resamples = next((number for name, number in RESAMPLES.items() if name == test), 0)
+    settings = SystemsSettings(test, correction, resamples, seed, parity, LEVEL, alpha, power, level)
     dataset = candidate_rows(candidates).dataset
     if scorers is None:
         return compare_by_preferences(dataset, baseline, settings)

@@ -58,7 +58,15 @@ def test_rows_of_a_frame_keep_their_labels():
     assert chosen["text"].iloc[0] == "a b"
 
 
+def test_error_rates_are_in_their_own_unit():
+    records = [{"source": "s", "references": ["a b c d"], "candidates": ["a b c", "a b c d", "x"]}] * 2
+    assert ranker.rerank(records, oracle="ter")["score"].tolist() == [0, 0]
+
+
 def test_what_cannot_choose_is_refused(few):
+    for wrong in ({"mbr": ["chrf"]}, {"oracle": 3}):
+        with pytest.raises(OptionError, match=r"expected a metric or ranker, or the name of one, found (list|int)"):
+            ranker.rerank(few, **wrong)
     with pytest.raises(OptionError, match="at most one of model, mbr and oracle"):
         ranker.rerank(few, mbr="chrf", oracle="chrf")
     with pytest.raises(OptionError, match="expected a metric that compares a hypothesis with another as its reference"):

@@ -205,7 +205,7 @@ def test_keys_that_hold_no_numbers_are_metadata(tmp_path, caplog):
         ("settings", {"temperature": 0.2, "top_p": 0.9}),
         ("generation_config", {"max_length": 100, "beta": 2}),
         ("meta", {"a": 1}),
-        ("usage", {"in": 3, "out": 4}),
+        ("usage", {"prompt_tokens": 3, "completion_tokens": 4}),
         ("made", {"temperature": 0.2, "prompt_tokens": 9}),
         ("automatic", {"bleu": 30.5, "rouge1": 0.5}),
     ],
@@ -322,6 +322,8 @@ def test_pairwise_answers_in_flat_exports_of_label_studio_are_preferences(tmp_pa
     assert [*read.candidates["text"]] == ["good day", "well day"]
     words = [{**data, "choice": word, "annotator": by} for by, word in enumerate(["left", "tie"])]
     assert [*read_dataset(flat(tmp_path / f"b.{ending}", words)).preferences["relation"]] == [">", "="]
+    asked = [{**row, "speaker_side": "left"} for row in rows]
+    assert read_dataset(flat(tmp_path / f"d.{ending}", asked)).preferences.equals(read.preferences)
     mixed = [{**data, "choice": word, "annotator": 1} for word in ("left", {"choices": ["left", "right"]})]
     with pytest.raises(DataError, match="found several answers called 'choice'"):
         read_dataset(flat(tmp_path / f"c.{ending}", mixed))
