@@ -383,7 +383,9 @@ class Ranker:
         ranked = ~only_references(rows.dataset)
         scores = self._checked(rows.dataset, self.candidate_scores, checks=checks)
         wrong = faults(rows.dataset)[ranked] if checks else None
-        for tied in tied_scores(rows.dataset, scores, "score by the model"):
+        # a note says where nothing tells candidates apart
+        scored = np.asarray(self.weight_sets.used_by(rows.dataset).any(axis=1))[rows.dataset.candidate_source]
+        for tied in tied_scores(rows.dataset, np.where(scored, scores, np.nan), "score by the model"):
             log_note(str(tied))
         ranking = rank_by(rows.dataset.select_candidates(ranked), scores[ranked], wrong)
         ranking = ranking.assign(**self.certainty(rows.dataset, ranking["source"], ranking["margin"]))
