@@ -95,7 +95,7 @@ def command(
     import numpy as np
 
     from ranker.apps.tuning.hypotheses import all_hypotheses
-    from ranker.apps.tuning.reranking import best_hypotheses, oracle_choice, outranked_hypotheses
+    from ranker.apps.tuning.reranking import best_hypotheses, oracle_choice, outranked_hypotheses, sound_scores
     from ranker.ranking.ranker import Ranker
     from ranker.ranking.scorers import RankerScorer, make_scorer
 
@@ -130,12 +130,12 @@ def command(
             assert references is not None
             objective = RankerScorer(ranker) if ranker is not None else make_scorer(oracle, None)
             print_notes([objective], references if compared else all_hypotheses(lists, references))
-            scores = _scores(lists, references, objective, out)
+            scores = sound_scores(lists, references, objective, out)
             if ranker is None:
                 chosen = oracle_choice(lists, references, objective)
         if chosen is None:
             sentences = None if references is None else len(references.sources)
-            chosen = best_hypotheses(lists, np.where(out, -np.inf, scores), sentences)
+            chosen = best_hypotheses(lists, scores, sentences, out)
     _print(lists, chosen, scores, form)
     if references is not None:
         _report(lists, references, reported, chosen)
@@ -176,12 +176,6 @@ def _no_references(lists: NBestList) -> Dataset:
     from ranker.apps.tuning.hypotheses import references_of
 
     return references_of([""] * (int(lists.sentence.max(initial=-1)) + 1), [], [], lists.name)
-
-
-def _scores(lists: NBestList, references: Dataset, objective: Scorer, out: BoolArray) -> FloatArray:
-    from ranker.apps.tuning.reranking import sentence_scores, sound_scores
-
-    return (sound_scores if out.any() else sentence_scores)(lists, references, objective)
 
 
 def _given_scores(lists: NBestList, scored: ExternalScores) -> FloatArray:

@@ -17,7 +17,6 @@ from ranker.apps.tuning.reranking import (
     oracle_choice,
     outranked_hypotheses,
     posterior,
-    sentence_scores,
     sound_scores,
 )
 from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows, labelled
@@ -98,13 +97,12 @@ def rerank(
             objective = scorer_of(loaded)
         if note := objective.note(dataset):
             log_note(note, dataset.name)
-        gains = (sound_scores if out.any() else sentence_scores)(nbest, references, objective)
-        scores = sign_of(objective) * gains
+        scores = sign_of(objective) * sound_scores(nbest, references, objective, out)
     if oracle is not None:
         chosen = oracle_choice(nbest, references, objective)
     else:
         # a ranker's scores and gains are better if higher
-        chosen = best_hypotheses(nbest, np.where(out, -np.inf, scores), len(dataset.sources))
+        chosen = best_hypotheses(nbest, scores, len(dataset.sources), out)
     chosen = chosen[chosen >= 0]
     found = labelled(dataset).iloc[chosen].assign(score=scores[chosen])
     return found.set_axis(rows.index[rows.first][chosen])

@@ -39,10 +39,16 @@ def model_scores(nbest: NBestList, weights: Weights) -> FloatArray:
     return project(nbest.features, weights.fit(nbest.layout, nbest.name))
 
 
-def best_hypotheses(nbest: NBestList, scores: npt.ArrayLike, sentences: int | None = None) -> Int64Array:
-    """Return the index of each sentence's best hypothesis by score: the first if tied, -1 if there is none."""
+def best_hypotheses(
+    nbest: NBestList, scores: npt.ArrayLike, sentences: int | None = None, out: BoolArray | None = None
+) -> Int64Array:
+    """Return the index of each sentence's best hypothesis by score: the first if tied, -1 if there is none.
+
+    A hypothesis in the mask `out` is the best only if all of its sentence are.
+    """
     number = sentences if sentences is not None else int(nbest.sentence.max(initial=-1)) + 1
-    return best_of_blocks(np.asarray(scores, dtype=np.float64), nbest.offsets(number))
+    values = np.asarray(scores, dtype=np.float64)
+    return best_of_blocks(values if out is None else np.where(out, -np.inf, values), nbest.offsets(number))
 
 
 def sentence_scores(nbest: NBestList, references: Dataset, objective: Scorer) -> FloatArray:
@@ -52,8 +58,10 @@ def sentence_scores(nbest: NBestList, references: Dataset, objective: Scorer) ->
     return objective_gain(objective, table.statistics)[row]
 
 
-def sound_scores(nbest: NBestList, references: Dataset, objective: Scorer) -> FloatArray:
-    """Return sentence scores in which hypotheses that are not translations do not influence other scores."""
+def sound_scores(nbest: NBestList, references: Dataset, objective: Scorer, out: BoolArray) -> FloatArray:
+    """Return `sentence_scores`, in which hypotheses that are no translations, such as those `out`, do not vote."""
+    if not out.any():
+        return sentence_scores(nbest, references, objective)
     members = objective.feature_set.members
     check_new_texts(members, "hypotheses")
     check_sentences(nbest, references)
