@@ -90,7 +90,11 @@ def test_any_extractor_with_one_feature_is_a_gain(call):
             continue
         assert gains.shape == (6,)
     # these need more than the texts of a few hypotheses, or compare no two texts
-    assert {*refused} == {"consensus", "given", "lrscore", "paraphrase", "perp", "semantic"}
+    assert (
+        {"consensus", "given", "perp"}
+        <= {*refused}
+        <= {"consensus", "given", "lrscore", "paraphrase", "perp", "semantic"}
+    )
 
 
 FAIRSEQ = (
