@@ -270,7 +270,7 @@ def _parse(text: str, file: str, name: str) -> list[Row]:
     else:
         _refuse_output_of_comet(text, file)
         lines = text.removesuffix("\n").split("\n")
-        first = next(filter(None, lines))
+        number, first = next((number, line) for number, line in enumerate(lines, 1) if line)
         delimiter: Delimiter = "\t" if "\t" in first else ";" if ";" in first and "," not in first else ","
         quoted = delimiter != "\t"
         header = _header(next(table_rows(text, file, delimiter, quoted=quoted))[1], name, file)
@@ -279,7 +279,7 @@ def _parse(text: str, file: str, name: str) -> list[Row]:
         elif (numbers := _lines_of_scores(lines, file)) is not None:
             rows = numbers
         elif delimiter != "\t" and delimiter in first:
-            raise DataError(f"found {shown(first)} without column names; {_FORMS}", file=file, line=1)
+            raise DataError(f"found {shown(first)} without column names; {_FORMS}", file=file, line=number)
         else:
             by_system = parse_scores(text, file)
             rows = [

@@ -211,6 +211,12 @@ def test_nothing_and_numbers_beyond_all_are_refused(read: Write) -> None:
         read("a.jsonl", f'{{"score": 1{"0" * 400}}}\n')
 
 
+def test_scores_without_column_names_are_refused_with_their_line(read: Write) -> None:
+    for content, line in (("\nA,1\n", 2), ("sep=,\nA,1\n", 2)):
+        with pytest.raises(DataError, match=rf"a\.csv:{line}: found 'A,1' without column names"):
+            read("a.csv", content)
+
+
 def test_scores_of_something_else_come_in_order(read: Write) -> None:
     scores = read("s.txt", "1\n2\n3\n")
     assert scores.in_order(3, "the hypotheses of x").tolist() == [1.0, 2.0, 3.0]
