@@ -314,7 +314,7 @@ class WeightSets:
         return tuple(itertools.compress(self.extractors, self.used[place]))
 
     def _title(self, place: int, missing: tuple[Extractor, ...]) -> str:
-        """Return what a set lacks, or what it has alone, whichever is shorter."""
+        """Return the title of a set by the extractors that it lacks, or by those that it has alone: the shorter one."""
         left = self._used(place)
         without, by = short_names(missing, left), short_names(left, missing)
         return f"without {', '.join(without)}" if len(without) <= len(by) else f"by {', '.join(by)} alone"

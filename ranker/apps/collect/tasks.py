@@ -62,7 +62,7 @@ class TaskKind:
             raise OptionError(f"expected {outputs} numbers from {self.lowest} to {highest}")
 
     def show_by_default(self, *, references: bool) -> Show:
-        """Return what is shown with the outputs by default, which is the source where there are no references."""
+        """Return the texts shown with the outputs by default: the source where there are no references."""
         return self.show if references or self.show == "none" else "source"
 
 

@@ -158,7 +158,7 @@ def expected_gains(
 
 
 def gain_by(scorer: Scorer) -> Metric | Scorer:
-    """Return what scores one hypothesis against another: a metric, or a ranker without consensus."""
+    """Return the gain of one hypothesis against another: the scorer's metric, or its ranker without consensus."""
     check_new_texts(scorer.feature_set.members, "hypotheses against each other")
     if isinstance(scorer, MetricScorer):
         return scorer.metric
