@@ -241,13 +241,13 @@ class Corpora:
         """
         self.check()
         from ranker.corpora import sanity
-        from ranker.corpora.dataset import concatenate_datasets
+        from ranker.corpora.joining import join_corpora
         from ranker.corpora.own_references import check_texts, without_only_references
         from ranker.corpora.selection import select_language_pairs, with_language_pair
 
         with working("reading"):
             corpora = self._corpora()
-            whole = concatenate_datasets([with_language_pair(corpus, self.lp) for corpus in corpora])
+            whole = join_corpora([with_language_pair(corpus, self.lp) for corpus in corpora])
             dataset = select_language_pairs(whole, self.lp) if self.lp else whole
             if extractors:
                 from ranker.extractors.composed.external_scores import with_given_scores

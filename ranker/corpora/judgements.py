@@ -33,9 +33,10 @@ from ranker.ranks import TIE, merge_ties
 PREFERENCES = "preferences"
 AUTO: Final = "auto"
 MQM = "mqm"
+WIN_RATE = "win-rate"
 RATINGS = {
     "fluency": ("fluency", "fluency_z", "fluency_raw"),
-    "win-rate": ("rr_win_rate", "win_rate"),
+    WIN_RATE: ("rr_win_rate", "win_rate"),
     "adequacy": ("adequacy", "adequacy_z", "adequacy_raw"),
     MQM: ("mqm_total", "mqm"),
     "mean-rank": ("rr_mean_rank", "mean_rank"),
@@ -99,7 +100,7 @@ def kinds(dataset: Dataset) -> list[str]:
     Ratings that are counts, running numbers, measurements or metric scores are left out.
     """
     keys = rating_names(dataset)
-    named = [kind for kind in RATINGS if _key_of(kind, keys) or (kind == "win-rate" and _compared(dataset))]
+    named = [kind for kind in RATINGS if rating_key(kind, keys) or (kind == WIN_RATE and _compared(dataset))]
     unnamed = [key for key in keys if key not in named and not key.endswith(_COUNTS) and not is_reserved(key)]
     return [*([PREFERENCES] if _compared(dataset) else []), *named, *unnamed]
 
@@ -122,7 +123,7 @@ def resolve_kind(dataset: Dataset, kind: str = AUTO, *, scores: bool = False, le
         what = f"no judgements of kind {wanted.name!r}{nearest(wanted.name, available)}; available: {listed}"
         raise DataError(f"{what}{use_of_errors(dataset)}", file=dataset.name)
     if scores and wanted.name == PREFERENCES:
-        wanted = Kind("win-rate")
+        wanted = Kind(WIN_RATE)
     if wanted.name == PREFERENCES or not lower_is_better(wanted.name):
         return str(wanted.directed(learnt))
     return _by_sign(dataset, wanted, learnt)
@@ -205,7 +206,11 @@ def human_scores(dataset: Dataset, kind: str = AUTO) -> FloatArray:
     if any(judges) and wanted.name != MQM:
         values = _standardised(values, pd.factorize(judges)[0])
         _note_apart(dataset, wanted.name)
-    return sign * mean_ratings(dataset, ratings, values)
+    scores = mean_ratings(dataset, ratings, values)
+    if wanted.name == WIN_RATE and _compared(dataset):
+        rated = np.bincount(dataset.candidate_source, weights=~np.isnan(scores), minlength=len(dataset.sources)) > 0
+        scores = np.where(rated[dataset.candidate_source], scores, _win_rates(dataset))
+    return sign * scores
 
 
 @view
@@ -337,11 +342,12 @@ def rating_names(dataset: Dataset) -> list[str]:
 
 def ratings_of(dataset: Dataset, kind: str) -> pd.DataFrame:
     """Return the rows of ratings of one kind of judgement; empty for win rates of preferences."""
-    key = _key_of(Kind.parse(kind).name, rating_names(dataset))
+    key = rating_key(Kind.parse(kind).name, rating_names(dataset))
     return dataset.ratings[(dataset.ratings["kind"] == (key or "")).to_numpy(bool)]
 
 
-def _key_of(kind: str, names: Sequence[str]) -> str | None:
+def rating_key(kind: str, names: Sequence[str]) -> str | None:
+    """Return the one of the `names` of ratings from which a kind of judgement is taken, or None."""
     if kind not in RATINGS:
         return kind if kind in names else None
     # whatever the case and the separators: Fluency, win-rate and WinRate are known too

@@ -26,7 +26,8 @@ import pandas as pd
 
 from ranker import progress
 from ranker.arrays import Float32Array, FloatArray, Int64Array, offsets_of
-from ranker.corpora.dataset import Dataset, concatenate_datasets
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.joining import join_corpora
 from ranker.corpora.judgements import (
     PREFERENCES,
     PreferencePairs,
@@ -183,7 +184,7 @@ def mixture(
 ) -> tuple[list[Example], UInt32Array]:
     """Return examples from about `number` sources drawn from corpora (0 for all), and the keys of these sources."""
     result, keys = [], []
-    for corpus in corpora if settings.balanced else [concatenate_datasets(corpora)]:
+    for corpus in corpora if settings.balanced else [join_corpora(corpora)]:
         own = resolve_kind(corpus, kind)
         if number or settings.balanced:
             rows, least = (_pairs(corpus, own).better, 1) if settings.balanced else (judged(corpus, own), 2)
