@@ -52,7 +52,7 @@ def command(
         _rank_systems(dataset, kind, systems, resamples, form)
         return
     from ranker.corpora.judgements import resolve_kind
-    from ranker.evaluation.judges.agreement import judges_agreement
+    from ranker.evaluation.judges.agreement import MOST_CATEGORIES, judges_agreement
     from ranker.evaluation.judges.marks import careless_raters, marks_agreement
 
     only_marks = len(dataset.errors) and not len(dataset.ratings) + len(dataset.preferences)
@@ -63,9 +63,11 @@ def command(
         else:
             kind = resolve_kind(dataset, kind)
             agreements = judges_agreement(dataset, kind, resamples=resamples)
-            if any("cohen" not in agreement.figures for agreement in agreements):
-                what = "the judges gave too many different values for kappa and alpha"
-                notes.append(f"{what}: only their orders of candidates are compared")
+            many = [agreement.lp for agreement in agreements if "cohen" not in agreement.figures]
+            if many:
+                where = "" if len(agreements) == 1 else f" ({', '.join(many)})"
+                what = f"the judges gave more than {MOST_CATEGORIES} different values{where}"
+                notes.append(f"{what}: only orders of candidates are compared (kappa of every two judges: --pairs)")
         notes += careless_raters(dataset)
     signed_data = f"{dataset.name}#{dataset.fingerprint[:8]}"
     signature = make_signature(f"agreement on {kind}", {"data": signed_data, "resamples": resamples, "seed": 0})

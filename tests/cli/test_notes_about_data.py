@@ -125,6 +125,7 @@ def test_agreement_names_a_judge_who_always_gives_the_same_score_and_what_it_lea
     path.write_text("\n".join(["source,system,text,judge,score", *rows, ""]), encoding="utf-8")
     said = command("agreement", str(path), "--kind", "score:higher", "-f", "json").out
     assert json.loads(said)["notes"] == [
-        "the judges gave too many different values for kappa and alpha: only their orders of candidates are compared",
+        "the judges gave more than 12 different values: only orders of candidates are compared "
+        "(kappa of every two judges: --pairs)",
         "rater j1 gave the same score, 50, to all 20 outputs; these ratings are counted",
     ]

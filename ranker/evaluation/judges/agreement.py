@@ -26,7 +26,7 @@ from ranker.evaluation.judges.coefficients import (
 from ranker.evaluation.judges.votes import Votes, preference_votes, rating_orders, rating_votes
 from ranker.evaluation.resampling.bootstrap import Estimate, draws, estimate, stream
 
-_MOST_CATEGORIES = 12
+MOST_CATEGORIES = 12
 """Maximum number of values of a scale for which categorical coefficients are computed."""
 
 
@@ -115,9 +115,12 @@ def _agreement(lp: str, votes: Votes, orders: Votes, resamples: int, seed: int) 
     if len(seen_again):
         blocks["same judge"] = seen_again
     counts = votes.counts()
-    if len(votes.categories) <= _MOST_CATEGORIES:
-        blocks["shares"] = votes.per_source(agreement_sums(counts))
-        blocks["coincidences"] = votes.per_source(coincidences(counts).reshape(len(counts), -1))
+    if len(votes.categories) <= MOST_CATEGORIES:
+        shares = agreement_sums(counts)
+        shares[:, 2:] = votes.both_ways(shares[:, 2:], 1)
+        blocks["shares"] = votes.per_source(shares)
+        together = votes.both_ways(coincidences(counts), (1, 2))
+        blocks["coincidences"] = votes.per_source(together.reshape(len(counts), -1))
     sample = {name: np.empty((resamples, block.shape[1])) for name, block in blocks.items()}
     pairs, confusions = _confusions(votes)
     by_source = votes.pair_matrix(pairs)
@@ -132,7 +135,7 @@ def _agreement(lp: str, votes: Votes, orders: Votes, resamples: int, seed: int) 
         step = max(1, 4_000_000 // max(confusions.size, 1))
         for begin in range(0, len(weights), step):
             part = np.asarray((by_source.T @ weights[begin : begin + step].T).T).reshape(-1, *confusions.shape)
-            for name, values in _pair_figures(part, votes.categories).items():
+            for name, values in _pair_figures(votes.both_ways(part, (-2, -1)), votes.categories).items():
                 weighted[name][start + begin : start + begin + len(part)] = values
     figures: dict[str, Estimate] = {}
     totals = {name: block.sum(axis=0) for name, block in blocks.items()}
@@ -175,7 +178,7 @@ def _figures(sums: Mapping[str, FloatArray], categories: FloatArray) -> dict[str
 def _pair_figures(counts: FloatArray, categories: FloatArray) -> dict[str, FloatArray]:
     """Average the coefficients over pairs of judges, from confusion matrices (..., pairs, categories, categories)."""
     units = counts.sum(axis=(-2, -1))
-    if counts.shape[-1] > _MOST_CATEGORIES:
+    if counts.shape[-1] > MOST_CATEGORIES:
         return {}
     return {name: _weighted_mean(values, units) for name, values in _coefficients(counts, categories).items()}
 
@@ -203,7 +206,7 @@ def _confusions(votes: Votes) -> tuple[Int64Array, FloatArray]:
     size = len(votes.categories)
     code = (place * size + votes.pairs.first) * size + votes.pairs.second
     counts = np.bincount(code, minlength=len(pairs) * size * size).reshape(len(pairs), size, size)
-    return pairs.astype(np.int64), counts.astype(np.float64)
+    return pairs.astype(np.int64), votes.both_ways(counts.astype(np.float64), (-2, -1))
 
 
 def _judge_pairs(votes: Votes, pairs: Int64Array, counts: FloatArray) -> tuple[JudgePair, ...]:

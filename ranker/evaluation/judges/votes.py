@@ -29,7 +29,11 @@ class VotePairs:
 
 @dataclass(frozen=True)
 class Votes:
-    """Votes of judges, sorted by unit and judge, with at most one vote per judge on a unit."""
+    """Votes of judges, sorted by unit and judge, with at most one vote per judge on a unit.
+
+    Votes that are `orders` of two candidates (-1, 0 or 1) are counted for both ways to list the candidates, with half
+    weight each, so that agreement by chance does not depend on the candidate that is listed first.
+    """
 
     unit: Int64Array
     judge: Int64Array
@@ -39,6 +43,7 @@ class Votes:
     categories: FloatArray
     sources: int
     again: Int64Array
+    orders: bool = False
 
     @classmethod
     def of(
@@ -65,12 +70,24 @@ class Votes:
         )
 
     def of_sources(self, chosen: BoolArray) -> Votes:
-        """Return the votes on the sources selected by the mask `chosen` (sources,), with sources renumbered."""
+        """Return the votes on the sources selected by the mask `chosen` (sources,), and the categories used there.
+
+        Orders keep all three categories.
+        """
         code = np.cumsum(chosen) - 1
         rows, again = chosen[self.source], self.again[chosen[self.again[:, 0]]]
-        again = np.column_stack([code[again[:, 0]], again[:, 1:]])
-        source = code[self.source[rows]]
-        return replace(self._take(rows), source=source, sources=int(chosen.sum()), again=again)
+        used = np.isin(np.arange(len(self.categories)), np.append(self.category[rows], again[:, 1:])) | self.orders
+        place = np.cumsum(used) - 1
+        again = np.column_stack([code[again[:, 0]], place[again[:, 1:]]])
+        votes = self._take(rows)
+        return replace(
+            votes,
+            category=place[votes.category],
+            source=code[votes.source],
+            categories=self.categories[used],
+            sources=int(chosen.sum()),
+            again=again,
+        )
 
     def _take(self, rows: BoolArray) -> Votes:
         """Return the votes selected by the mask `rows` (votes,), with units renumbered."""
@@ -106,6 +123,10 @@ class Votes:
         sums = [np.bincount(self.again[:, 0], weights=column, minlength=self.sources) for column in columns]
         return np.stack(sums, axis=1)
 
+    def both_ways(self, table: FloatArray, axes: int | tuple[int, ...]) -> FloatArray:
+        """Average counts with the counts of reversed votes, if votes are orders; `axes` are those of categories."""
+        return (table + np.flip(table, axes)) / 2 if self.orders else table
+
     @functools.cached_property
     def pairs(self) -> VotePairs:
         """All pairs of votes on the same unit."""
@@ -115,7 +136,7 @@ class Votes:
         return VotePairs(code, self.category[first], self.category[second], self.source[first])
 
     def pair_matrix(self, pairs: Int64Array) -> Any:
-        """Return confusion counts by source as a sparse matrix (sources, pairs of judges * categories^2)."""
+        """Return confusion counts by source as a sparse matrix (sources, pairs of judges * categories^2), one way."""
         from scipy import sparse
 
         size = len(self.categories)
@@ -171,11 +192,13 @@ def preference_votes(dataset: Dataset) -> Votes:
 
 
 def _three_way(votes: Votes) -> Votes:
-    """Give votes all three categories -1, 0 and 1, even if some are unused."""
+    """Give orders all three categories -1, 0 and 1, even if some are unused."""
     place = (votes.categories + 1).astype(np.int64)
     again = votes.again.copy()
     again[:, 1:] = place[again[:, 1:]]
-    return replace(votes, category=place[votes.category], categories=np.array([-1.0, 0.0, 1.0]), again=again)
+    return replace(
+        votes, category=place[votes.category], categories=np.array([-1.0, 0.0, 1.0]), again=again, orders=True
+    )
 
 
 def _renumbered(unit: Int64Array) -> Int64Array:

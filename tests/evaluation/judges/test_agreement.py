@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from ranker.corpora.dataset import Dataset
@@ -150,6 +152,78 @@ def test_agreement_on_preferences_per_language_pair_and_pair_of_judges():
     assert consistency(example, "preferences").pairs == 5
 
 
+RELATIONS = {">": 1, "=": 0, "<": -1}
+VOTES = st.lists(st.lists(st.sampled_from([*RELATIONS, None]), min_size=3, max_size=3), min_size=2, max_size=6).filter(
+    lambda rows: any(sum(each is not None for each in row) > 1 for row in rows)
+)
+
+
+def votes_of(rows: list[list[str | None]]) -> list[tuple[int, str, str]]:
+    """Votes of judges a, b and c; a row per source."""
+    return [(n, "abc"[k], each) for n, row in enumerate(rows) for k, each in enumerate(row) if each is not None]
+
+
+def of_orders(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Confusions of votes -1, 0 and 1, NaN where a judge said nothing."""
+    return np.array([[((first == a) & (second == b)).sum() for b in (-1, 0, 1)] for a in (-1, 0, 1)])
+
+
+@given(VOTES)
+def test_orders_agree_as_on_the_mean_of_all_ways_to_list_the_candidates(rows):
+    ways = []
+    for signs in product((1, -1), repeat=len(rows)):
+        values = [
+            [np.nan if each is None else sign * RELATIONS[each] for each in row]
+            for sign, row in zip(signs, rows, strict=True)
+        ]
+        ways.append(np.array(values).T)
+    categories = np.array([-1, 0, 1])
+    counts = np.array([(way[:, :, np.newaxis] == categories).sum(axis=0) for way in ways])
+    (agreement,) = judges_agreement(compared(votes_of(rows), ("a-en",) * len(rows)), resamples=0)
+    together = np.mean([coincidences(each).sum(axis=0) for each in counts], axis=0)
+    shares = np.mean([agreement_sums(each).sum(axis=0) for each in counts], axis=0)
+    wanted = {"fleiss": fleiss_kappa_of(shares), "randolph": randolph_kappa_of(shares)}
+    wanted |= {f"krippendorff {each}": krippendorff_alpha_of(together, each, categories) for each in DISTANCES}
+    for name, value in wanted.items():
+        assert agreement.figures[name].value == pytest.approx(value, abs=1e-12, nan_ok=True)
+    for pair in agreement.pairs:
+        first, second = ("abc".index(judge) for judge in (pair.first, pair.second))
+        table = np.mean([of_orders(way[first], way[second]) for way in ways], axis=0)
+        assert pair.units == table.sum()
+        assert pair.kappa == pytest.approx(float(cohen_kappa_of(table)), abs=1e-12, nan_ok=True)
+        assert pair.quadratic == pytest.approx(float(cohen_kappa_of(table, "quadratic")), abs=1e-12, nan_ok=True)
+        assert pair.pi == pytest.approx(float(scott_pi_of(table)), abs=1e-12, nan_ok=True)
+
+
+@given(VOTES, st.randoms(use_true_random=False))
+def test_agreement_on_preferences_depends_neither_on_rows_nor_on_sides_nor_on_the_order_of_candidates(rows, chance):
+    expected = judges_agreement(compared(votes_of(rows), ("a-en",) * len(rows)), resamples=0)
+    data = compared(votes_of(rows), ("a-en",) * len(rows))
+    listed = [chance.sample((0, 1), 2) for _ in rows]
+    candidates = data.preferences[["first", "second"]].to_numpy()
+    candidates = np.array([[2 * (each // 2) + listed[each // 2][each % 2] for each in pair] for pair in candidates])
+    swapped = np.array([chance.random() < 0.5 for _ in candidates])
+    candidates[swapped] = candidates[swapped, ::-1]
+    relation = data.preferences["relation"].to_numpy(object).copy()
+    relation[swapped] = [{"<": ">", ">": "<", "=": "="}[each] for each in relation[swapped]]
+    changed = data.preferences.assign(first=candidates[:, 0], second=candidates[:, 1], relation=relation)
+    changed = changed.iloc[chance.sample(range(len(changed)), len(changed))].reset_index(drop=True)
+    (result,), (wanted,) = judges_agreement(dataclasses.replace(data, preferences=changed), resamples=0), expected
+    for name, figure in wanted.figures.items():
+        assert result.figures[name].value == pytest.approx(figure.value, abs=1e-12, nan_ok=True)
+    for mine, pair in zip(result.pairs, wanted.pairs, strict=True):
+        assert dataclasses.astuple(mine) == pytest.approx(dataclasses.astuple(pair), abs=1e-12, nan_ok=True)
+
+
+def test_two_judges_who_agree_on_best_and_worst_agree_although_systems_are_listed_best_first():
+    votes = [(n, judge, ">" if n or judge == "a" else "=") for n in range(10) for judge in "ab"]
+    (agreement,) = judges_agreement(compared(votes, ("a-en",) * 10), resamples=20)
+    # chance: 1/2 times 9/20, twice
+    assert agreement.pairs[0].kappa == pytest.approx((0.9 - 0.45) / (1 - 0.45))
+    assert agreement.figures["cohen"].low > 0
+    assert cohen_kappa(compared(votes, ("a-en",) * 10), "preferences") == agreement.pairs[0].kappa
+
+
 def simulated(judges: int, sources: int, seed: int) -> Dataset:
     generator = np.random.default_rng(seed)
     records = []
@@ -215,6 +289,30 @@ def test_values_that_differ_by_rounding_alone_are_one_category():
     assert consistency(example, "fluency").agreeing == 1
     (agreement,) = judges_agreement(example, "fluency", resamples=0)
     assert {agreement.figures[name].value for name in ("cohen", "fleiss", "krippendorff nominal")} == {1.0}
+
+
+def test_a_language_pair_has_the_scale_that_its_judges_used():
+    def scores(lp: str, scale: list[float]) -> list[Record]:
+        chance = np.random.default_rng(len(scale))
+
+        def candidate(system: str) -> Candidate:
+            return Candidate(system, system, [("fluency", judge, chance.choice(scale)) for judge in "aba"])
+
+        return [Record("s", ["r"], [candidate("A"), candidate("B")], lp=lp) for _ in range(20)]
+
+    coarse, middle, fine = scores("a-en", [1, 2, 3]), scores("b-en", list(range(9))), scores("c-en", list(range(1, 20)))
+    (alone,) = judges_agreement(assemble(coarse, "test"), "fluency", resamples=20)
+    for others in ([], middle, fine):
+        agreements = judges_agreement(assemble([*others, *coarse], "test"), "fluency", resamples=20)
+        (first,) = (agreement for agreement in agreements if agreement.lp == "a-en")
+        assert list(first.figures) == list(alone.figures)
+        for name, figure in alone.figures.items():
+            assert dataclasses.astuple(first.figures[name]) == pytest.approx(dataclasses.astuple(figure), nan_ok=True)
+    assert alone.figures["randolph"].value == pytest.approx(1.5 * (alone.pairs[0].agreeing - 1 / 3))
+    of_fine = judges_agreement(assemble([*coarse, *fine], "test"), "fluency", resamples=20)[1]
+    assert of_fine.lp == "c-en"
+    assert "cohen" not in of_fine.figures
+    assert "consistency 2" in of_fine.figures
 
 
 def test_judges_who_share_nothing_cannot_agree():
