@@ -34,7 +34,7 @@ def compare(
     **settings: Any,
 ) -> None:
     """Compare metrics and rankers with human judgements and with each other, and print the result."""
-    from ranker.corpora.joining import join_corpora
+    from ranker.corpora.dataset import concatenate_datasets
     from ranker.corpora.judgements import Judged
     from ranker.evaluation.metrics import run
     from ranker.evaluation.metrics.evaluation import scored_by
@@ -47,7 +47,7 @@ def compare(
     members = [part for scorer in scorers.values() for part in scorer.feature_set.members]
     data = [(each.read(members), each.data) for each in inputs.each()]
     if not (scorers or published):
-        name = suited_model(join_corpora([dataset for dataset, _ in data]))
+        name = suited_model(concatenate_datasets([dataset for dataset, _ in data]))
         scorers = {name: make_scorer(None, name)}
     learnt = [learnt_kind for scorer in scorers.values() for learnt_kind in learnt_kinds(scorer)]
     read = [_with_published(dataset, paths, published) if published else (dataset, {}) for dataset, paths in data]

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
 from ranker.corpora.column_names import is_negated, lower_is_better
 from ranker.corpora.dataset import Dataset, concatenate_datasets
 from ranker.corpora.judgements import RATINGS, Kind, kinds, rating_key, rating_names, ratings_of
-from ranker.errors import log_note
+from ranker.corpora.schema import TEXT
+from ranker.errors import joined, log_note
 
 _JUDGES = {"ratings": "judge", "preferences": "judge", "errors": "rater"}
 """Columns with the names of judges, by table."""
@@ -21,11 +23,13 @@ def join_corpora(corpora: Sequence[Dataset]) -> Dataset:
     """Return the data set of all sources of the corpora.
 
     Ratings of one kind that have different names in the corpora get the same name, negated penalties are made positive
-    if another corpus has positive ones, and judges with the same name in several corpora are different people.
+    if another corpus has positive ones, and judges or documents with the same name in several corpora are different
+    ones.
     """
     if len(corpora) == 1:
         return corpora[0]
-    return concatenate_datasets(_with_own_judges(_with_one_sign(_with_one_name(corpora))))
+    same_kinds = _with_one_sign(_with_one_name(corpora))
+    return concatenate_datasets(_with_own_documents(_with_own_judges(same_kinds)))
 
 
 def _with_one_name(corpora: Sequence[Dataset]) -> list[Dataset]:
@@ -73,9 +77,8 @@ def _with_own_judges(corpora: Sequence[Dataset]) -> list[Dataset]:
     shared = {name for name, number in Counter(name for some in judges for name in some).items() if number > 1} - {""}
     if not shared:
         return [*corpora]
-    titles, own = Counter(corpus.name for corpus in corpora), []
-    for number, (corpus, some) in enumerate(zip(corpora, judges, strict=True), 1):
-        title = corpus.name if titles[corpus.name] == 1 else f"{corpus.name} {number}"
+    own = []
+    for title, corpus, some in zip(_titles(corpora), corpora, judges, strict=True):
         names = {name: f"{title}/{name}" for name in some & shared}
         tables = {
             table: getattr(corpus, table).assign(**{column: getattr(corpus, table)[column].replace(names)})
@@ -83,3 +86,40 @@ def _with_own_judges(corpora: Sequence[Dataset]) -> list[Dataset]:
         }
         own.append(replace(corpus, **tables))
     return own
+
+
+def _with_own_documents(corpora: Sequence[Dataset]) -> list[Dataset]:
+    """Put the corpus's name before names of documents that other corpora have too, with a note.
+
+    Documents of different language pairs are distinct without that.
+    """
+    keys = pd.concat(
+        [
+            pd.DataFrame({"part": number, "lp": corpus.source_language_pairs, "doc": corpus.sources["doc"]})
+            for number, corpus in enumerate(corpora)
+        ],
+        ignore_index=True,
+    )
+    alike = keys.dropna().drop_duplicates()
+    alike = alike[alike.duplicated(["lp", "doc"], keep=False)]
+    if not len(alike):
+        return [*corpora]
+    shared, titles = pd.MultiIndex.from_frame(keys).isin(pd.MultiIndex.from_frame(alike)), _titles(corpora)
+    doc = alike["doc"].iloc[0]
+    first = [f"{titles[number]}/{doc}" for number in alike["part"][alike["doc"] == doc].unique()]
+    number = len(alike.drop_duplicates(["lp", "doc"]))
+    what = f"several data sets have documents of the same name ({number:,}, first: {doc})"
+    log_note(
+        f"{what}: they are told apart as {joined(first)}; if they are parts of one document, give them in one file"
+    )
+    renamed = (keys["part"].map(pd.Series(titles)) + "/" + keys["doc"]).where(shared, keys["doc"]).astype(TEXT)
+    return [
+        replace(corpus, sources=corpus.sources.assign(doc=renamed[keys["part"] == number].array))
+        for number, corpus in enumerate(corpora)
+    ]
+
+
+def _titles(corpora: Sequence[Dataset]) -> list[str]:
+    """Names of the corpora, numbered if several have the same name."""
+    names = [corpus.name for corpus in corpora]
+    return [f"{name}-{number}" if names.count(name) > 1 else name for number, name in enumerate(names, 1)]

@@ -226,3 +226,22 @@ def test_half_of_a_surrogate_pair_in_the_name_of_a_column_is_refused_with_its_li
     rows = [{"source": "x", "reference": "a", name: "a", "B": "b"} for name in ("A", "A\ud800")]
     Path("x.jsonl").write_text("\n".join(map(json.dumps, rows)))
     refused("data", "check", "x.jsonl", says=r"^ranker: error: x\.jsonl:2: expected text that can be encoded in UTF-8")
+
+
+def test_documents_of_the_same_name_in_two_files_are_scored_apart(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.json").write_text(json.dumps(corpus()), encoding="utf-8")
+    Path("b.json").write_text(json.dumps(corpus()[:1]), encoding="utf-8")
+
+    def documents(*files: str) -> list[dict[str, Any]]:
+        return rows(command("score", "-m", "chrf", "--level", "document", "-f", "json", *files).out)
+
+    apart = [row | {"doc": f"{name}/{row['doc']}"} for name in "ab" for row in documents(f"{name}.json")]
+    shared = {row["doc"] for row in documents("b.json")}
+    together = documents("a.json", "b.json")
+    assert {row["doc"] for row in together} >= {f"{name}/{doc}" for name in "ab" for doc in shared}
+    assert [row | {"doc": row["doc"].split("/")[-1]} for row in together] == [
+        row | {"doc": row["doc"].split("/")[-1]} for row in apart
+    ]

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ranker.corpora.dataset import Dataset
@@ -73,7 +74,7 @@ def test_judges_with_one_name_are_different_people_in_different_corpora() -> Non
     np.testing.assert_allclose(human_scores(joined), expected)
     assert joined.ratings["judge"].unique().tolist() == ["x/j1", "y/j1"]
     twice = join_corpora([parts[0], parts[0], by_one_judge("z", "adequacy", values, "k")])
-    assert twice.ratings["judge"].unique().tolist() == ["x 1/j1", "x 2/j1", "k"]
+    assert twice.ratings["judge"].unique().tolist() == ["x-1/j1", "x-2/j1", "k"]
 
 
 def test_a_judge_keeps_one_name_in_all_tables() -> None:
@@ -91,3 +92,35 @@ def test_other_corpora_stay_as_they_are() -> None:
     joined = join_corpora(parts)
     assert joined.ratings["kind"].tolist() == ["esa", "esa", "quality", "quality"]
     assert join_corpora(parts[:1]) is parts[0]
+
+
+def in_documents(name: str, *documents: str | None, lp: str = "de-en") -> Dataset:
+    records = [Record("s", ["r"], [Candidate("A", "x")], lp=lp, doc=doc) for doc in documents]
+    return assemble(records, name)
+
+
+def documents_of(corpora: list[Dataset]) -> list[str | None]:
+    return [None if pd.isna(doc) else doc for doc in join_corpora(corpora).sources["doc"]]
+
+
+def test_documents_of_the_same_name_in_several_corpora_are_different_documents(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    first, second = in_documents("a", "d0", "d0", "d1", None), in_documents("b", "d2", None, "d0")
+    assert documents_of([first, second]) == ["a/d0", "a/d0", "d1", None, "d2", None, "b/d0"]
+    assert caplog.messages == [
+        "ranker: note: several data sets have documents of the same name (1, first: d0): they are told apart as a/d0 "
+        "and b/d0; if they are parts of one document, give them in one file"
+    ]
+    again = documents_of([first, dataclasses.replace(second, name="a")])
+    assert again == ["a-1/d0", "a-1/d0", "d1", None, "d2", None, "a-2/d0"]
+
+
+def test_document_names_that_tell_documents_apart_are_kept(caplog: pytest.LogCaptureFixture) -> None:
+    first = in_documents("a", "d0", None)
+    french = in_documents("b", "d0", None, lp="fr-en")
+    for other in (in_documents("b", "d1", None), french, in_documents("b", None)):
+        expected = [None if pd.isna(doc) else doc for each in (first, other) for doc in each.sources["doc"]]
+        assert documents_of([first, other]) == expected
+    assert not caplog.messages
+    assert documents_of([first, french, in_documents("c", "d0")]) == ["a/d0", None, "d0", None, "c/d0"]
