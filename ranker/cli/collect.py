@@ -305,7 +305,8 @@ def export_command(
         if thresholds != Thresholds():
             agreement = agreement_of(dataset_of(connection, settings, by_judge=True), settings.task, resamples=0)
             excluded = left_out(judge_qualities(connection, settings, agreement), thresholds)
-        dataset, written = export(connection, settings, output, without={judge["judge"] for judge in excluded})
+        reasons = {judge["judge"]: judge["reason"] for judge in excluded}
+        dataset, written = export(connection, settings, output, without=reasons)
     judgements = dataset.preferences["primary"].sum() if len(dataset.preferences) else len(dataset.ratings)
     what = f"{judgements:,} {'comparisons of two outputs' if len(dataset.preferences) else 'scores'}"
     following = f"ranker train --data {output}"

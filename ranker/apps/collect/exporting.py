@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from ranker.apps.collect.marking import errors_of, quality_of
 from ranker.apps.collect.settings import CampaignSettings
@@ -112,12 +113,21 @@ def _columns(names: Sequence[str], rows: Sequence[Sequence[object]]) -> dict[str
 
 
 def export(
-    connection: sqlite3.Connection, settings: CampaignSettings, path: str | Path, *, without: Collection[str] = ()
+    connection: sqlite3.Connection,
+    settings: CampaignSettings,
+    path: str | Path,
+    *,
+    without: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Dataset, list[Path]]:
-    """Write a campaign's judgements to a file in any format that `ranker.corpora.formats.writing` supports."""
+    """Write a campaign's judgements to a file in any format that `ranker.corpora.formats.writing` supports.
+
+    The judges `without` whose judgements are exported are given by code, with the reasons.
+    """
     dataset = dataset_of(connection, settings, without=without)
     if not len(dataset.preferences) + len(dataset.ratings):
-        raise DataError(
-            "contains no judgements to export yet; answers to checks and repeats are not exported", file=dataset.name
-        )
+        what = "contains no judgements to export yet; answers to checks and repeats are not exported"
+        if without:
+            reasons = ", ".join(f"{judge} ({reason})" for judge, reason in without.items())
+            what = f"every judge with judgements to export is excluded: {reasons}; choose other thresholds"
+        raise DataError(what, file=dataset.name)
     return dataset, write_dataset(dataset, path)

@@ -123,6 +123,16 @@ def test_a_careless_judge_is_found_and_left_out_and_careful_ones_are_not(campaig
     assert "judge3" not in files
 
 
+def test_an_export_without_judges_names_those_who_are_excluded(campaign, quality, tmp_path, command):
+    path, _ = campaign("pairwise", judges=2, judges_per_item=2, next="overlap", overlap=1.0)
+    judges = {f"judge{number}": (careful(quality, "pairwise", 0.2, seed=number), 1.0) for number in (1, 2)}
+    connection, _ = judge_in_file(path, judges, 10)
+    connection.close()
+    error = command("collect", "export", str(path), "-o", str(tmp_path / "x.jsonl"), "--max-fast", "0", code=2).err
+    reason = "100% of the items judged too fast, expected at most 0%"
+    assert f"every judge with judgements to export is excluded: judge1 ({reason}), judge2 ({reason}); " in error
+
+
 def test_gold_items_are_scored_and_not_exported(campaign):
     gold = made(
         [(["reference"], [f"good {number}", f"bad {number}"]) for number in range(10)], lp="de-en", kind="fluency"
