@@ -222,7 +222,8 @@ def _print_legend(result: SystemsResult, pairs: bool) -> None:
     settings, judged = result.settings, result.metrics[0].type == "preferences"
     counting = f"computed like {settings.parity}" if settings.parity else "two-sided"
     interval = f"95% {'Bayesian ' if judged else ''}bootstrap confidence interval over {settings.unit}s"
-    test = f"{result.test_title}, {counted(settings.resamples, 'resample')}, seed {settings.seed}, {counting}"
+    interval += f", {counted(settings.resamples, 'resample')}, seed {settings.seed}"
+    test = f"{result.tested_by()}, {counting}"
     tested = pairs or len(result.metrics) == 1
     if not pairs:
         say(

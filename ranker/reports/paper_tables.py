@@ -132,10 +132,11 @@ def _caption(result: SystemsResult, lp: LanguagePair) -> str:
     )
     parts = [
         f"Corpus scores on {where} ({counted(first.sources, 'source')}) with 95% bootstrap confidence intervals"
-        f"{' over documents' if first.documents else ''}.",
+        f"{' over documents' if first.documents else ''} ({counted(settings.resamples, 'resample')}, seed "
+        f"{settings.seed}).",
         f"Best scores in bold. Order and rank ranges by {first.metric}.",
-        f"† ‡: differs from {printable(first.baseline)} at p < .05, p < .01 ({result.test_title}, "
-        f"{counted(settings.resamples, 'resample')}, seed {settings.seed}, {settings.correction_title}, {pairs}).",
+        f"† ‡: differs from {printable(first.baseline)} at p < .05, p < .01 ({result.tested_by(lp)}, "
+        f"{settings.correction_title}, {pairs}).",
     ]
     if people:
         method = next(ranking.method for ranking in result.human if ranking.lp == lp)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ranker.corpora.dataset import concatenate_datasets
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.evaluation.systems.contrast.run import contrast
 from ranker.evaluation.systems.result import SystemsResult
@@ -241,6 +242,18 @@ def result() -> SystemsResult:
     named = dataset.candidates.assign(system=dataset.candidates["system"].map(names))
     scorers = {name: make_scorer(name, None) for name in ("bleu", "ter")}
     return compare_systems(dataclasses.replace(dataset, candidates=named), scorers, resamples=200, baseline=HOSTILE[1])
+
+
+def test_captions_name_the_test_of_their_language_pair() -> None:
+    few, many = (
+        dataset_of([(["a b c d e f"], ["a b c d e f", "a b c x e f"])] * sources, lp=lp)
+        for sources, lp in ((2, "de-en"), (30, "fr-en"))
+    )
+    compared = compare_systems(concatenate_datasets([few, many]), {"chrf": make_scorer("chrf", None)}, resamples=200)
+    captions = [line for line in markdown(compared).splitlines() if line.startswith("Corpus scores")]
+    assert all("95% bootstrap confidence intervals (200 resamples, seed 0)." in caption for caption in captions)
+    assert "(exact randomisation, Westfall-Young correction, 1 pair)" in captions[0]
+    assert "(paired bootstrap with 200 resamples, Westfall-Young correction, 1 pair)" in captions[1]
 
 
 def test_tables_for_papers_escape_names(result: SystemsResult) -> None:

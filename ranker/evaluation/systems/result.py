@@ -243,11 +243,11 @@ class SystemsResult(TableResult):
         columns = ["lp", "metric", "system", "score", "score_low", "score_high", "rank", "cluster", "adjusted"]
         return self.to_frame()[columns]
 
-    @property
-    def test_title(self) -> str:
-        """Names of the tests that p-values come from, for display."""
-        tests = dict.fromkeys(comparison.test for comparison in self.comparisons)
-        return " and ".join(_TITLES[test] for test in tests)
+    def tested_by(self, lp: str | None = None) -> str:
+        """Names of the tests that p-values come from, of a language pair or of all, with the number of resamples."""
+        tests = dict.fromkeys(each.test for each in self.comparisons if lp in (None, each.lp))
+        resamples = counted(self.settings.resamples, "resample")
+        return " and ".join(_TITLES[test] + (f" with {resamples}" if test != "exact" else "") for test in tests)
 
     @property
     def language_pairs(self) -> tuple[LanguagePair, ...]:

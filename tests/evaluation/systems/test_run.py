@@ -270,16 +270,16 @@ def test_options_that_are_not_known_are_refused():
 def test_a_note_says_what_few_sources_mean():
     three = compare_systems(made({"a": 0.05, "b": 0.9}, sources=3), scorers("bleu"))
     assert three.comparisons[0].pairs[0].p == 0.25
-    assert three.test_title == "exact randomisation"
+    assert three.tested_by() == "exact randomisation"
     what = (
         "de-en: 3 sources, fewer than 30: intervals are too narrow; p-values are of exact randomisation, at least 0.25"
     )
     assert three.notes == (f"{what}, so that no difference can be significant",)
     some = compare_systems(made({"a": 0.05, "b": 0.9}, sources=20), scorers("bleu"))
-    assert some.test_title == "approximate randomisation"
+    assert some.tested_by() == "approximate randomisation with 1,000 resamples"
     assert some.notes == ("de-en: 20 sources, fewer than 30: intervals are too narrow; p-values are of randomisation",)
     many = compare_systems(made({"a": 0.05, "b": 0.9}, sources=30), scorers("bleu"))
-    assert (many.test_title, many.notes) == ("paired bootstrap", ())
+    assert (many.tested_by(), many.notes) == ("paired bootstrap with 1,000 resamples", ())
     parity = compare_systems(made({"a": 0.05, "b": 0.9}, sources=3), scorers("bleu"), parity="sacrebleu")
     assert parity.comparisons[0].pairs[0].p < 0.25
     assert parity.notes == (
