@@ -290,31 +290,31 @@ class FeatureSet:
 
         If a mask `sources` is given, only the sources in the mask are checked.
         """
-        checked = np.diff(dataset.candidate_offsets) > 0
-        if sources is not None:
-            checked = checked & sources
-        inputs = (
-            (
-                "reference",
-                [extractor for extractor in self.extractors if extractor.needs.references],
-                np.diff(dataset.reference_offsets) == 0,
-                "add references, or, to rank translations, choose features that need none, such as consensus",
-            ),
-            (
-                "source text",
-                [extractor for extractor in self.extractors if extractor.needs.source],
-                (dataset.sources["text"] == "").to_numpy(bool),
-                "add the sources (-s), or choose features that need none",
-            ),
+        self.check_references(dataset, sources)
+        needy = [extractor for extractor in self.extractors if extractor.needs.source]
+        lacking = (dataset.sources["text"] == "").to_numpy(bool)
+        _check_none(
+            dataset, needy, lacking, sources, "source text", "add the sources (-s), or choose features that need none"
         )
-        for what, needy, lacking, advice in inputs:
-            lacking = lacking & checked
-            if needy and lacking.any():
-                source = int(np.argmax(lacking))
-                raise DataError(
-                    f"{source_place(dataset, source)} has no {what}, which column {needy[0].columns[0]!r} requires "
-                    f"(missing in {int(lacking.sum()):,} of {counted(len(lacking), 'source')}): {advice}"
-                )
+
+    def check_references(self, dataset: Dataset, sources: BoolArray | None = None) -> None:
+        """Raise a `DataError` if a column needs a reference, and a source with candidates has none."""
+        needy = [extractor for extractor in self.extractors if extractor.needs.references]
+        advice = "add references, or, to rank translations, choose features that need none, such as consensus"
+        _check_none(dataset, needy, np.diff(dataset.reference_offsets) == 0, sources, "reference", advice)
+
+
+def _check_none(
+    dataset: Dataset, needy: Sequence[Extractor], lacking: BoolArray, sources: BoolArray | None, what: str, advice: str
+) -> None:
+    """Raise a `DataError` if any extractors are `needy` and a source with candidates is `lacking` what they need."""
+    lacking = lacking & (np.diff(dataset.candidate_offsets) > 0) & (True if sources is None else sources)
+    if needy and lacking.any():
+        source = int(np.argmax(lacking))
+        raise DataError(
+            f"{source_place(dataset, source)} has no {what}, which column {needy[0].columns[0]!r} requires "
+            f"(missing in {int(lacking.sum()):,} of {counted(len(lacking), 'source')}): {advice}"
+        )
 
 
 def context_for(extractor: Extractor, dataset: Dataset) -> tuple[Dataset, BoolArray | slice]:

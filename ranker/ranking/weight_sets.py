@@ -173,11 +173,13 @@ class WeightSets:
         scorable = _scored(dataset)
         if (lost & scorable).any():
             all_lost = lost[scorable].all()
-            reads = self._reads_source.any()
+            reads, features = self._reads_source.any(), FeatureSet(self.extractors)
             if self.need_references or len(dataset.references) or (all_lost and not reads):
-                FeatureSet(self.extractors).check_inputs(dataset, lost & scorable)
+                features.check_references(dataset, lost & scorable)
             if all_lost:
-                fewest = max(extractor.needs.candidates for extractor in self.extractors)
+                fewest = features.needs.candidates
+                if fewest == 1:
+                    features.check_inputs(dataset, lost & scorable)
                 reason = join_notes(extractor.needs.missing(dataset) for extractor in self.extractors)
                 reason = reason or f"no source has {fewest} candidates to compare"
                 text = " or a text to compare them with" if reads else ""
@@ -254,17 +256,22 @@ class WeightSets:
         scorable = _scored(dataset)
         place = np.where(scorable, self.choose(dataset), 0)
         inputs = available_inputs(dataset)
-        notes = []
+        size = int(scorable.sum())
+        groups: dict[tuple[str, ...], tuple[tuple[Extractor, ...], BoolArray]] = {}
         for number in sorted(set(place.tolist()) - {0}, key=lambda weight_set: (weight_set == NONE, weight_set)):
-            sources = place == number
             missing = self.extractors if number == NONE else self._missed(number)
             if not missing:
                 continue
-            reasons = _reasons(dataset, inputs, missing, sources, int(scorable.sum()))
             what = "their candidates tie" if number == NONE else f"ranked {self._title(number, missing)}"
             if number != NONE and all(extractor.needs.source for extractor in self._used(number)):
                 what = f"{what}, by their source, which hardly tells good translations apart"
-            notes.append(f"{' and '.join(reasons)}; {what}")
+            # sets that differ only in extractors without a weight have one note
+            key, sources = (what, *map(str, missing)), place == number
+            groups[key] = missing, sources | groups[key][1] if key in groups else sources
+        notes = [
+            f"{' and '.join(_reasons(dataset, inputs, missing, sources, size))}; {key[0]}"
+            for key, (missing, sources) in groups.items()
+        ]
         return join_notes(notes)
 
     @property

@@ -80,6 +80,28 @@ def test_without_references_one_or_two_candidates_are_compared_with_their_source
         ranker.candidate_scores(bare)
 
 
+def test_a_source_without_text_ties_where_others_have_what_to_compare():
+    """References, which the ranker does not use, are no reason to refuse it."""
+    texts, reference = ["That is my dog.", "This cat is yours.", "That is a dog."], ["That is my dog."]
+    data = dataset_of([(reference, texts[:2]), (reference, texts)], sources=["", ""])
+    ranker = Ranker.load("consensus")
+    scores = ranker.candidate_scores(data)
+    assert scores[0] == scores[1]
+    assert len({*scores[2:].tolist()}) == 3
+    what = "1 of 2 sources without a source text and with fewer than 3 candidates; their candidates tie"
+    assert ranker.note(data) == what
+    with pytest.raises(DataError, match="no source has 3 candidates to compare or a text to compare them with"):
+        ranker.candidate_scores(data.select_sources([True, False]))
+
+
+def test_sources_that_lack_the_same_are_counted_in_one_note():
+    texts, reference = ["Das ist mein Hund.", "Das ist deine Katze."], ["Das ist mein Hund."]
+    data = dataset_of([(reference, texts)] * 2, sources=["That is my dog.", ""], lp="en-de")
+    assert Ranker.load("full-any").note(data) == (
+        "all 2 sources with fewer than 3 candidates; ranked without consensus"
+    )
+
+
 @pytest.mark.parametrize(("lp", "model"), [("en-de", "full-any"), ("de-en", "consensus")])
 def test_the_source_is_not_read_where_there_are_three_candidates(lp, model, monkeypatch):
     texts = ["Die Katze schläft", "Die Katze schlafen", "Katze schläft die"]

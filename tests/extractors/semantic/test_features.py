@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import json
 import shutil
@@ -7,7 +8,7 @@ import shutil
 import numpy as np
 import pytest
 
-from ranker import evaluate, reward, threads
+from ranker import evaluate, rerank, reward, threads
 from ranker.errors import DataError, MissingError, ModelError, OptionError
 from ranker.extractors.registry import make_features, make_metric
 from ranker.extractors.semantic import features as module
@@ -170,6 +171,33 @@ def test_a_source_without_text_is_ranked_by_what_is_left():
     assert not parts[:4, :4].any()
     assert parts[4:, :4].any()
     assert "1 of 2 sources without a source text; ranked without semantic" in str(ranker.note(texts))
+
+
+def test_a_model_without_weights_for_a_source_without_text_names_what_is_missing():
+    """So are models of version 0.1.0."""
+    training = dataset_of([([reference], CANDIDATES[:4]) for reference in REFERENCES], kind="fluency")
+    ranker = Ranker("semantic[against=source],chrf").fit(training)
+    sets = ranker.weight_sets
+    kept = sets.used[:, 0]
+    ranker.model = ranker.model.part(
+        weight_sets=dataclasses.replace(sets, used=sets.used[kept], weights=sets.weights[kept])
+    )
+    texts = dataset_of([(REFERENCES[:1], CANDIDATES[:4])] * 2, sources=["", "a cat"])
+    assert ranker.note(texts) == "1 of 2 sources without a source text; their candidates tie"
+    assert not ranker.contributions(texts)[:4].any()
+    with pytest.raises(DataError, match=r"has no source text, which column 'semantic\[against=source\]\.\w+' requires"):
+        ranker.candidate_scores(texts.select_sources([True, False]))
+
+
+def test_hypotheses_against_each_other_are_compared_with_their_sources_too(caplog):
+    training = dataset_of([([reference], CANDIDATES[:4]) for reference in REFERENCES], kind="fluency")
+    model = Ranker("semantic[against=source],chrf").fit(training)
+    texts = dataset_of([([], CANDIDATES[:4]), ([], CANDIDATES[1:4])], sources=["a cat", "the mat"])
+    scores = rerank(texts, mbr=model)["score"]
+    assert not caplog.messages
+    bare = dataset_of([([], CANDIDATES[:4]), ([], CANDIDATES[1:4])], sources=["", "the mat"])
+    assert (rerank(bare, mbr=model)["score"] != scores).tolist() == [True, False]
+    assert caplog.messages == ["ranker: note: test: 1 of 2 sources without a source text; ranked without semantic"]
 
 
 @pytest.mark.parametrize("options", ["", "[special_tokens=match]", "[against=source]"])
