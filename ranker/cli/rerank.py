@@ -237,7 +237,7 @@ def _expected(
     if mbr.endswith(".npy"):
         return expected_given_gains(nbest, mbr, chances)
     gain = gain_by(scorer_of(Path(mbr) if Path(mbr).is_file() else mbr))
-    if note := language_note(gain, nbest):
+    if note := language_note(gain, nbest, references):
         print_note(note)
     return expected_gains(nbest, gain, chances, references)
 

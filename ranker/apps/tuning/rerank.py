@@ -84,7 +84,7 @@ def rerank(
             log_note(f"{note}; choose by score alone with checks=False", dataset.name)
     if mbr is not None:
         gain = gain_by(scorer_of(mbr))
-        if note := language_note(gain, nbest):
+        if note := language_note(gain, nbest, references):
             log_note(note, dataset.name)
         scores = expected_gains(nbest, gain, posterior(nbest, out=out), references)
     else:

@@ -168,12 +168,21 @@ def gain_by(scorer: Scorer) -> Metric | Scorer:
     return systems_scorer(scorer)
 
 
-def language_note(gain: Metric | Scorer, nbest: NBestList) -> str | None:
-    """Return the note of a gain on the language of the hypotheses, which serve as references here, or None."""
-    texts = [*nbest.text_of(np.unique(nbest.sentence, return_index=True)[1])]
+def language_note(gain: Metric | Scorer, nbest: NBestList, references: Dataset | None = None) -> str | None:
+    """Return the note of a gain on the hypotheses, which serve as references here, such as on their language, or None.
+
+    `references` has the sources, as for `expected_gains`.
+    """
+    sentences, first = np.unique(nbest.sentence, return_index=True)
+    if not len(first):
+        return None
+    texts, sources = nbest.text_of(first), None
+    if references is not None:
+        check_last(nbest, references)
+        sources = references.sources["text"].iloc[sentences].tolist()
     # a ranker's scorer would also say that systems are scored without consensus
     noting = gain.ranker if isinstance(gain, RankerScorer) else gain
-    return noting.note(from_texts(texts, texts)) if texts else None
+    return noting.note(from_texts(texts, texts, sources, name=nbest.name))
 
 
 def expected_given_gains(nbest: NBestList, path: str | Path, probability: FloatArray | None = None) -> FloatArray:
