@@ -123,10 +123,10 @@ class WeightSets:
     def restricted_to(self, chosen: BoolArray) -> tuple[WeightSets, BoolArray] | None:
         """Return the weight sets that use only `chosen` extractors, and the mask of these; None if no set is left.
 
-        Sets with only fluency, length and comparisons with the source are left out, and so are such comparisons that
-        have no weight in the sets that are left.
+        Sets with only fluency, length and substitutes are left out, and so are comparisons with the source that have no
+        weight in the sets that are left.
         """
-        evidence = chosen & self._evidence & ~self._reads_source
+        evidence = chosen & self._evidence & ~self._substitutes
         sets = ~self.used[:, ~chosen].any(axis=1) & self.used[:, evidence].any(axis=1)
         if not sets.any():
             return None
@@ -225,6 +225,15 @@ class WeightSets:
     @property
     def _reads_source(self) -> BoolArray:
         return np.array([extractor.needs.source for extractor in self.extractors])
+
+    @property
+    def _substitutes(self) -> BoolArray:
+        """True for comparisons with the source that have a weight only in sets without any other evidence.
+
+        The included rankers compare one or two candidates so, which hardly tells good translations apart.
+        """
+        others = self.used[:, self._evidence & ~self._reads_source].any(axis=1)
+        return np.asarray(self._reads_source & others.any() & ~self._weighted[others].any(axis=0))
 
     @functools.cached_property
     def _weighted(self) -> BoolArray:

@@ -8,7 +8,7 @@ import shutil
 import numpy as np
 import pytest
 
-from ranker import evaluate, rerank, reward, threads
+from ranker import compare_systems, evaluate, rerank, reward, threads
 from ranker.errors import DataError, MissingError, ModelError, OptionError
 from ranker.extractors.registry import make_features, make_metric
 from ranker.extractors.semantic import features as module
@@ -18,6 +18,7 @@ from ranker.learning.encoder import files as encoder_files
 from ranker.learning.encoder.files import SMALL, SMALL_PACKAGE
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.ranker import Ranker
+from ranker.ranking.scorers import candidate_scores, scorer_of, systems_scorer
 from tests.datasets import dataset_of
 from tests.effort import thorough
 
@@ -198,6 +199,17 @@ def test_hypotheses_against_each_other_are_compared_with_their_sources_too(caplo
     bare = dataset_of([([], CANDIDATES[:4]), ([], CANDIDATES[1:4])], sources=["", "the mat"])
     assert (rerank(bare, mbr=model)["score"] != scores).tolist() == [True, False]
     assert caplog.messages == ["ranker: note: test: 1 of 2 sources without a source text; ranked without semantic"]
+
+
+def test_systems_are_scored_by_a_comparison_with_the_source_that_was_learnt():
+    training = dataset_of([([], CANDIDATES[:4])] * 2, sources=REFERENCES, kind="fluency")
+    model = Ranker("consensus,semantic[against=source].f").fit(training)
+    compared = compare_systems(training, model, resamples=2)
+    assert {each.system for each in compared.comparisons[0].systems} == {"s0", "s1", "s2", "s3"}
+    scorer = systems_scorer(scorer_of(model))
+    assert str(scorer.note(training)).startswith("systems are scored without consensus")
+    rewards = reward(model, checks=False)(CANDIDATES[:4], sources=REFERENCES[:1] * 4)
+    assert rewards == pytest.approx(candidate_scores(scorer, training)[:4])
 
 
 @pytest.mark.parametrize("options", ["", "[special_tokens=match]", "[against=source]"])
