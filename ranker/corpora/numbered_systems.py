@@ -20,5 +20,6 @@ def note_numbered(systems: Iterable[str], about: str) -> None:
     """Log a note if several `systems` are compared that all have the names that readers give."""
     names = {*systems}
     if len(names) > 1 and are_numbered(names):
-        what = "the outputs name no systems, so candidate1, candidate2, ... are numbered by their place within a source"
-        log_note(f"{what}: give a column or key system", about)
+        # a column may have these names too, also in a file converted from data that name no systems
+        what = "if these are places within a source because the data name no systems, give a column or key system"
+        log_note(f"the systems are called candidate1, candidate2, ...; {what}", about)
