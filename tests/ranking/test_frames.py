@@ -8,6 +8,7 @@ import logging
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import ranker
@@ -164,6 +165,33 @@ def test_scores_of_other_texts_are_refused(data):
             evaluate(one, ranker.score(other, "chrf"), resamples=0)
     with pytest.raises(DataError, match=expected):
         evaluate(frame, ranker.score(frame, "chrf").iloc[::-1].reset_index(drop=True), resamples=0)
+
+
+def test_numbers_of_candidates_are_not_numbers_of_rows(data):
+    """A column of a result has no texts, but the name of its index."""
+    frame = data.to_frame()
+    scores = ranker.score(data, "chrf")
+    in_order = evaluate(frame, scores["score"], resamples=0).estimate("segment.spearman").value
+    kept = frame.sample(frac=1, random_state=3)
+    assert evaluate(kept, scores["score"], resamples=0).estimate("segment.spearman").value == in_order
+    judges = pd.concat([frame.assign(judge=judge) for judge in ("one", "two")], ignore_index=True)
+    assert evaluate(judges, scores["score"], resamples=0).estimate("segment.spearman").value == in_order
+    shuffled = kept.reset_index(drop=True)
+    own = ranker.score(shuffled, "chrf")["score"]
+    assert evaluate(shuffled, own, resamples=0).estimate("segment.spearman").value == in_order
+    assert ranker.score(pa.table(shuffled), "chrf").index.name is None
+    for given in (scores["score"], scores[["score"]], ranker.rank(data, model="full-lexical")["score"]):
+        with pytest.raises(DataError, match="the index has the numbers of candidates in a data set, but the rows of"):
+            evaluate(shuffled, given, resamples=0)
+
+
+@pytest.mark.parametrize("texts", [[1, 2, 3], [1.0, 2.0, 3.0], ["a", None, "c"]])
+def test_texts_of_numbers_are_those_that_were_read(texts):
+    frame = pd.DataFrame({"source": "s", "system": [*"ABC"], "text": texts, "adequacy": [1, 2, 3]})
+    read = frame.fillna({"text": ""})
+    for given in (frame, frame.astype({"text": object}), frame.convert_dtypes()):
+        found = evaluate(read, given.assign(score=[1.0, 2.0, 3.0]), resamples=0)
+        assert found.estimate("segment.spearman").value == pytest.approx(1)
 
 
 def test_rows_of_one_candidate_have_one_score(data):

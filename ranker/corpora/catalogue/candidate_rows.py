@@ -20,6 +20,8 @@ from ranker.errors import DataError
 Candidates = Dataset | pd.DataFrame | Iterable[Mapping[str, Any]] | str | Path
 """Candidate translations: a data set, a frame or records as `ranker.from_frame` and `ranker.from_records` take them,
 or the name or path of a corpus."""
+NUMBER = "candidate"
+"""Name of an index of candidates' numbers in a data set."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +61,10 @@ def candidate_rows(candidates: Candidates) -> CandidateRows:
     """Convert candidates in any form to a data set, keeping the rows and index of a data frame."""
     if isinstance(candidates, pd.DataFrame) or is_frame(candidates):
         dataset, of_row = dataset_and_rows(candidates)
-        if isinstance(candidates, pd.DataFrame) and of_row is not None:
-            return CandidateRows(dataset, candidates.index, of_row)
-        return CandidateRows(
-            dataset, pd.RangeIndex(len(dataset if of_row is None else of_row), name="candidate"), of_row
-        )
+        if of_row is not None:
+            index = candidates.index if isinstance(candidates, pd.DataFrame) else pd.RangeIndex(len(of_row))
+            return CandidateRows(dataset, index, of_row)
+        return CandidateRows(dataset, pd.RangeIndex(len(dataset), name=NUMBER))
     if isinstance(candidates, str | Path):
         dataset = catalogue.load(candidates)
     elif isinstance(candidates, Dataset):
@@ -75,7 +76,7 @@ def candidate_rows(candidates: Candidates) -> CandidateRows:
             what = "a list of strings has no sources: create a data set with ranker.from_texts"
             raise DataError(what, file="candidates")
         dataset = from_records(records)
-    return CandidateRows(dataset, pd.RangeIndex(len(dataset), name="candidate"))
+    return CandidateRows(dataset, pd.RangeIndex(len(dataset), name=NUMBER))
 
 
 def labelled(dataset: Dataset) -> pd.DataFrame:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranker.arrays import FloatArray
-from ranker.corpora.catalogue.candidate_rows import CandidateRows, Candidates, candidate_rows
+from ranker.corpora.catalogue.candidate_rows import NUMBER, CandidateRows, Candidates, candidate_rows
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, Judged
 from ranker.corpora.languages import is_of_pair
@@ -239,26 +239,35 @@ def _by_label(scores: pd.DataFrame | pd.Series, rows: CandidateRows, name: str) 
     """Match scores to rows: in order if both have the same index, else by index label."""
     size = f"found {type(scores).__name__} with {counted(len(scores), 'row')} as scores of"
     wanted = f"{size} {counted(len(rows.dataset), 'candidate')}, expected the result of Ranker.score or Ranker.rank"
-    if isinstance(scores, pd.DataFrame):
-        if "score" not in scores:
-            raise DataError(f"{wanted} for the same candidates", file=name)
-        frame, scores = scores, scores["score"]
-        of_row = _matched(scores, rows, name, wanted)
+    frame = scores if isinstance(scores, pd.DataFrame) else scores.to_frame("score")
+    if "score" not in frame:
+        raise DataError(f"{wanted} for the same candidates", file=name)
+    of_row = _matched(frame["score"], rows, name, wanted)
+    if {"source", "system", "text"} <= {*frame}:
         _check_texts(frame.reindex(of_row.index) if frame.index.is_unique else frame, rows, name)
-        return of_row
-    return _matched(scores, rows, name, wanted)
+    else:
+        _check_numbers(frame.index, rows, name)
+    return of_row
+
+
+def _check_numbers(index: pd.Index, rows: CandidateRows, name: str) -> None:
+    """Refuse scores by the numbers of candidates for a frame whose rows are numbered in another order."""
+    plain = rows.index.equals(pd.RangeIndex(len(rows.index))) and rows.index.name is None
+    if index.name == NUMBER and plain and not np.array_equal(rows.first, np.arange(len(rows.first))):
+        what = "the index has the numbers of candidates in a data set, but the rows of the frame are in another order"
+        raise DataError(f"{what}: score the same data, in the same form", file=name)
 
 
 def _check_texts(frame: pd.DataFrame, rows: CandidateRows, name: str) -> None:
     """Refuse a result of `Ranker.score` whose texts are not those of the rows that it is for."""
-    if not {"source", "system", "text"} <= {*frame}:
-        return
     candidate = np.arange(len(rows.dataset)) if rows.candidate is None else rows.candidate
     expected = rows.dataset.candidates["text"].to_numpy(object)[candidate]
     if len(frame) != len(expected):
         return
-    found = frame["text"].fillna("").to_numpy(object)
-    differ = np.flatnonzero((found != expected) & frame["score"].notna().to_numpy(bool))
+    found = frame["text"].to_numpy(object)
+    # numbers become text when they are read
+    other = np.array([isinstance(text, str) and text != read for text, read in zip(found, expected, strict=True)])
+    differ = np.flatnonzero(other & frame["score"].notna().to_numpy(bool))
     if len(differ):
         row = int(differ[0])
         what = f"row {row} has the score of {shown(found[row])}, but the text of the data is {shown(expected[row])}"
