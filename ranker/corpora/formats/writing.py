@@ -15,14 +15,14 @@ import pyarrow as pa
 
 from ranker.corpora.column_names import kinds_of
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats.preference_pairs import companion, companion_name, pairs_bytes
+from ranker.corpora.formats.preference_pairs import companion, companion_name, pairs_bytes, read_pairs
 from ranker.corpora.formats.reading import FORMATS, format_of
 from ranker.corpora.marked_errors import NO_ERROR, error_entries, errors_by_candidate
 from ranker.corpora.own_references import own_texts
 from ranker.corpora.records import shown
 from ranker.corpora.schema import ALIGNMENT, TEXT
 from ranker.errors import DataError
-from ranker.files import display_name, printable, without_gz, write_bytes, write_together
+from ranker.files import display_name, exists, printable, without_gz, write_bytes, write_together
 from ranker.storage.escapes import csv_cell, looks_escaped
 
 
@@ -40,6 +40,7 @@ def write_dataset(dataset: Dataset, path: str | Path, form: str | None = None) -
         if kind not in (None, wanted):
             endings = " or ".join(ending for ending, each in FORMATS.items() if each == wanted)
             raise DataError(f"expected a file name ending in {endings} (or .gz) for {form}", file=printable(str(path)))
+        _check_no_companion(path, None)
         write_bytes(path, write_marked(dataset, form))
         return [path]
     if kind is None or kind not in FORMATS.values():
@@ -52,6 +53,9 @@ def write_dataset(dataset: Dataset, path: str | Path, form: str | None = None) -
     )
     pairs_file = companion(path)
     beside = path.with_name(companion_name(path))
+    _check_no_companion(path, None)
+    if pairs_file is not None and not _has_preferences(pairs_file, dataset):
+        _check_no_companion(pairs_file, path)
     if pairs_file is not None and (pairs_file != beside or not len(dataset.preferences)):
         what = f"{display_name(pairs_file)} is next to it and would be read with it: delete it or choose another name"
         raise DataError(what, file=display_name(path))
@@ -60,6 +64,25 @@ def write_dataset(dataset: Dataset, path: str | Path, form: str | None = None) -
         return [path]
     write_together({path: raw, beside: pairs_bytes(dataset)})
     return [path, beside]
+
+
+def _has_preferences(pairs_file: Path, dataset: Dataset) -> bool:
+    """True if a pairs file has the preferences of `dataset`, however they are written."""
+    try:
+        return read_pairs(pairs_file, dataset).preferences.equals(dataset.preferences)
+    except DataError:
+        return False
+
+
+def _check_no_companion(path: Path, own: Path | None) -> None:
+    """Raise a `DataError` if `path` is the pairs file of an existing data file other than `own`."""
+    plain = without_gz(path.name)
+    stem = plain.removesuffix(".pairs.tsv")
+    names = (f"{stem}{ending}{gz}" for ending in FORMATS for gz in ("", ".gz")) if stem != plain else ()
+    for other in map(path.with_name, names):
+        if exists(other) and other != own:
+            what = f"holds the preferences of {display_name(other)}, which need it: choose another name for the output"
+            raise DataError(what, file=display_name(path))
 
 
 def _table(dataset: Dataset, kind: str) -> bytes:

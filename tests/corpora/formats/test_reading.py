@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -342,6 +343,20 @@ def test_pairs_of_another_corpus_are_not_left_beside_what_is_written(plain: Data
     assert len(write_dataset(judged, tmp_path / "y.csv")) == 2
     with pytest.raises(DataError, match=r"y\.pairs\.tsv is next to it"):
         write_dataset(judged, tmp_path / "y.jsonl.gz")
+
+
+@pytest.mark.parametrize("target", ["y.csv", "y.csv.gz", "y.pairs.tsv", "y.tsv"])
+def test_pairs_of_another_file_are_not_replaced(plain: Dataset, target: str, tmp_path: Path) -> None:
+    write_dataset(plain, tmp_path / "y.jsonl")
+    (tmp_path / "y.pairs.tsv").write_text("\n".join([HEADER, *PAIRS]))
+    judged = read_dataset(tmp_path / "y.jsonl")
+    files = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    fewer = replace(judged, preferences=judged.preferences[1:].reset_index(drop=True))
+    for dataset in (fewer, plain):
+        with pytest.raises(DataError, match=r"y\.pairs\.tsv: holds the preferences of .*y\.jsonl, which need it"):
+            write_dataset(dataset, tmp_path / target)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == files
+    assert len(write_dataset(fewer, tmp_path / "y.jsonl")) == 2
 
 
 # size --------------------------------------------------------------------------------------------------------------
