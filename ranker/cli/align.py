@@ -37,7 +37,7 @@ TargetOption = Annotated[
 def train_command(
     inputs: AlignInput,
     output: Annotated[Path, Option("--output", "-o", help="Output file for the aligner.")],
-    target: TargetOption = None,
+    targets: TargetOption = None,
     tokenizer: Annotated[Tokens, Option(help="Tokenizer.")] = "13a",
     form: OutputForm = "table",
 ) -> None:
@@ -48,7 +48,7 @@ def train_command(
 
     Example: ranker align train -s source.de -t reference.en -o de-en.align
     """
-    dataset, files = _read(inputs, target)
+    dataset, files = _read(inputs, targets)
     from ranker.extractors.order.aligner import learn_aligner
     from ranker.storage.model_files import check_target
 
@@ -92,7 +92,7 @@ def apply_command(
     reference: Annotated[
         int | None, Option(help="With --data: align the reference with this number, from 1.", min=1, metavar="NUMBER")
     ] = None,
-    target: TargetOption = None,
+    targets: TargetOption = None,
 ) -> None:
     """Print the word alignments of sources and translations.
 
@@ -104,7 +104,7 @@ def apply_command(
     """
     if system is not None and reference is not None:
         raise OptionError("give --system or --reference, not both")
-    dataset, files = _read(inputs, target)
+    dataset, files = _read(inputs, targets)
     if files and (system is not None or reference is not None):
         raise OptionError(
             "--system and --reference select translations from --data; with -s and -t, leave out these options"
@@ -119,14 +119,14 @@ def apply_command(
     sys.stdout.writelines(f"{line}\n" for line in pharaoh_lines(links))
 
 
-def _read(inputs: Input, target: list[Path] | None) -> tuple[Dataset, tuple[Path, Path] | None]:
+def _read(inputs: Input, targets: list[Path] | None) -> tuple[Dataset, tuple[Path, Path] | None]:
     """Return the data set, and the paths of the source and target files if the options name two such files."""
-    if not inputs.data and not (inputs.source and target):
+    if not inputs.data and not (inputs.source and targets):
         raise OptionError("nothing to align: give --data CORPUS, or -s SOURCE -t TARGET")
-    if target and len(target) > 1:
-        raise OptionError(f"-t: expected one file, found {len(target)}")
-    dataset = replace(inputs, translations=target or []).read(to_score=False)
-    return dataset, (inputs.source, target[0]) if inputs.source and target else None
+    if targets and len(targets) > 1:
+        raise OptionError(f"-t: expected one file, found {len(targets)}")
+    dataset = replace(inputs, translations=targets or []).read(to_score=False)
+    return dataset, (inputs.source, targets[0]) if inputs.source and targets else None
 
 
 def _translations(dataset: Dataset, system: str | None, reference: int | None) -> tuple[list[str], list[str]]:

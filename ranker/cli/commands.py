@@ -14,7 +14,7 @@ import inspect
 import itertools
 import math
 import re
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import MISSING, fields, is_dataclass
 from io import TextIOWrapper
@@ -29,12 +29,14 @@ from typer.models import ArgumentInfo
 from ranker.cli.options import OUTPUT, JobsOption, KindOption, LongSignaturesOption, QuietOption, listed_paths
 from ranker.cli.output import print_note
 from ranker.errors import OptionError
-from ranker.files import STDIN
+from ranker.files import STDIN, display_name, exists
 
 _FORM, _JSON, _OUTPUT = "form", "as_json", "output"
 _DATA, _DATA_ARGUMENT, _WEIGHTS = "data", "named_data", "severity_weights"
-_READ, _WRITTEN = (_DATA, "nbest"), (_OUTPUT, "target")
-"""Parameters with names of files to read, besides paths, and with paths of files to write."""
+_WRITTEN = (_OUTPUT, "target", "html")
+"""Parameters with paths of files to write."""
+_NAMES_FILES, _NAMES_METRICS = re.compile("FILE|PATH|NBEST|MODEL"), re.compile("METRIC|FEATURES")
+"""Metavars of texts that may name files to read, and of texts that may name them as values of options."""
 _BY_SUFFIX = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
 _OTHER_SUFFIXES = (".gz", ".htm", ".html", ".ods", ".parquet", ".pdf", ".tsv", ".xls", ".xlsx", ".xml", ".yaml", ".yml")
 """Extensions of formats in which no result can be written; a table for people may not have them either."""
@@ -204,7 +206,10 @@ def _with_options(function: Callable[..., int | None], mode: int, *, result: boo
             del values[name]
         if has_data:
             values[_DATA] = listed_paths([*(values.pop(_DATA_ARGUMENT, None) or []), *(values[_DATA] or [])])
-        _refuse_standard_input_twice(values)
+        read = _files_read(values, parameters)
+        if sum(file == STDIN for file in read) > 1:
+            raise OptionError("standard input (-) is given more than once: give it once, and files for the rest")
+        _refuse_overwriting([values[name] for name in _WRITTEN if name in values], read)
         for name, (record, options) in records.items():
             given = {field: values.pop(field) for field in options}
             values[name] = record(**{field: value for field, value in given.items() if value is not None})
@@ -220,15 +225,31 @@ def _with_options(function: Callable[..., int | None], mode: int, *, result: boo
     return command
 
 
-def _refuse_standard_input_twice(values: Mapping[str, Any]) -> None:
-    """Refuse values that name standard input more than once, because it can be read only once."""
-    read = 0
+def _files_read(values: Mapping[str, Any], parameters: Mapping[str, inspect.Parameter]) -> list[str]:
+    """Return the texts in the values of parameters that name files to read, such as FILE in ``NAME=FILE``."""
+    files = []
     for name, value in values.items():
-        for path in value if isinstance(value, list) else [value]:
-            if name in _READ or (isinstance(path, Path) and name not in _WRITTEN):
-                read += str(path).rpartition("=")[2] == STDIN
-    if read > 1:
-        raise OptionError("standard input (-) is given more than once: give it once, and files for the rest")
+        metavar = getattr(_info(parameters[name]), "metavar", None) or ""
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, Path) or (isinstance(text, str) and _NAMES_FILES.search(metavar)):
+                if name not in _WRITTEN:
+                    files += {str(text), *str(text).split(","), str(text).rpartition("=")[2]}
+            elif isinstance(text, str) and _NAMES_METRICS.search(metavar):
+                files += re.findall(r"=([^,\[\]]+)", text)
+    return files
+
+
+def _refuse_overwriting(targets: Sequence[Path | None], read: Sequence[str]) -> None:
+    """Refuse to write a file that is among the files `read`, or is the pairs file of one of them."""
+    for target in targets:
+        if target is None or not target.is_file():
+            continue
+        from ranker.corpora.formats.preference_pairs import companion
+
+        pairs = [companion(name) for name in read if Path(name).name]
+        if any(exists(path) and target.samefile(path) for path in (*map(Path, read), *filter(None, pairs))):
+            what = "is read by this command, which would replace it: write to another file"
+            raise OptionError(f"{display_name(target)}: {what}")
 
 
 def _fields(record: Any, without: Container[str]) -> dict[str, inspect.Parameter]:

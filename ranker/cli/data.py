@@ -22,7 +22,7 @@ from ranker.cli.options import (
 )
 from ranker.cli.output import emit, figure, print_table, say
 from ranker.errors import OptionError, counted
-from ranker.files import display_name, exists
+from ranker.files import exists
 
 if TYPE_CHECKING:
     from ranker.corpora.catalogue import Download
@@ -58,7 +58,7 @@ def list_(form: OutputForm = "table") -> None:
 
 @app.command()
 def show(
-    name: Annotated[str, Argument(help="Name of a corpus, or a file.", metavar="CORPUS")],
+    name: Annotated[str, Argument(help="Name of a corpus, or a file.", metavar="NAME|PATH")],
     form: DocumentFormat = "table",
 ) -> None:
     """Describe a corpus or a file.
@@ -348,9 +348,6 @@ def convert(
     from ranker.corpora.formats.writing import write_dataset
     from ranker.corpora.severity_weights import weights_of
 
-    for path in (Path(data), judgements):
-        if path and path.exists() and target.exists() and path.samefile(target):
-            raise OptionError(f"{display_name(target)}: this is the file to convert; write to another file")
     with working("converting"):
         weights = weights_of(severity_weights or [])
         dataset = catalogue.load(data, systems=listed_names(systems or []), severity_weights=weights)

@@ -62,3 +62,17 @@ def test_output_that_cannot_be_written_is_named(words: str, refused: Refused, wi
 @pytest.mark.parametrize("words", ["train -d good.json -F bleu -o", "systems good.json -m bleu --html"])
 def test_a_device_is_not_read_to_see_what_would_be_replaced(words: str, refused: Refused) -> None:
     refused(*words.split(), "/dev/null", says="/dev/null: .*not a regular file; choose another name")
+
+
+def test_a_file_that_is_read_is_not_replaced_through_links_and_other_names(refused: Refused, folder: Path) -> None:
+    (folder / "link.json").symlink_to("good.json")
+    (folder / "pairs.pairs.tsv").write_text("lp\tseg_id\tsysA\tsysB\trelation\n")
+    for words in (
+        "rank link.json -m chrf -o good.json",
+        "rank good.json -m chrf -o link.json",
+        f"rank {folder}/good.json -m chrf -o directory/../good.json",
+        "rank good.json -m chrf -r two -o two",
+        "rank pairs.json -m chrf -o pairs.pairs.tsv -f csv",
+        "data convert good.json rankings.csv --judgements rankings.csv",
+    ):
+        refused(*words.split(), says="is read by this command, which would replace it: write to another file")
