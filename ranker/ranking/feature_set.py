@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -18,7 +19,7 @@ from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_place, view
 from ranker.corpora.own_references import references_among_candidates, scored_apart
 from ranker.corpora.source_keys import UInt32Array
-from ranker.errors import DataError, OptionError, counted, log_note, nearest
+from ranker.errors import DataError, ModelError, OptionError, counted, log_note, nearest
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FeatureFamily, check_new_texts, checked, fitted_on, join_notes
 from ranker.extractors.composed.combine import with_files
@@ -68,6 +69,8 @@ class FeatureSet:
     """A list of extractors, whose feature columns are concatenated."""
 
     extractors: tuple[Extractor, ...]
+    recorded: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """Signatures that extractors had when a model was trained, by notation; empty unless read from a model."""
 
     @classmethod
     def parse(cls, text: str) -> FeatureSet:
@@ -139,7 +142,7 @@ class FeatureSet:
 
     def with_files(self, files: Mapping[str, str]) -> FeatureSet:
         """Return the feature set with external scores read from `files`, which are keyed by the names of the scores."""
-        return FeatureSet(tuple(with_files(extractor, files) for extractor in self.extractors))
+        return replace(self, extractors=tuple(with_files(extractor, files) for extractor in self.extractors))
 
     def fit(self, dataset: Dataset) -> FeatureSet:
         """Fit the extractors that have `fit_scope` "train" to `dataset`, and return the fitted feature set."""
@@ -176,12 +179,17 @@ class FeatureSet:
 
     def with_states(self, states: Mapping[str, Mapping[str, npt.NDArray[Any]]]) -> FeatureSet:
         """Return the feature set with the learnt arrays in `states`, a mapping like that of the method `states`."""
-        return FeatureSet(
-            tuple(
+        return replace(
+            self,
+            extractors=tuple(
                 extractor.with_state(states[f"extractor{index}"]) if f"extractor{index}" in states else extractor
                 for index, extractor in enumerate(self.extractors)
-            )
+            ),
         )
+
+    def only(self, chosen: npt.ArrayLike) -> FeatureSet:
+        """Return the feature set with the extractors in the mask `chosen`."""
+        return replace(self, extractors=tuple(itertools.compress(self.extractors, np.asarray(chosen))))
 
     def columns_of(self, extractors: npt.ArrayLike) -> BoolArray:
         """Convert a mask of extractors, shape (..., extractors), to a mask of their columns, shape (..., columns)."""
@@ -236,7 +244,7 @@ class FeatureSet:
 
     def _matrix(self, dataset: Dataset, known: Sequence[FloatArray | None], used: BoolArray) -> FloatArray:
         """Return the columns of all extractors, taken from `known` or computed, with 0 for extractors not in `used`."""
-        FeatureSet(tuple(itertools.compress(self.extractors, used))).check_ready()
+        self.only(used).check_ready()
         if dataset.context is not dataset:
             dataset = with_given_scores(dataset, self.members)
         parts = []
@@ -281,9 +289,18 @@ class FeatureSet:
         return matrix
 
     def check_ready(self) -> None:
-        """Raise an error if anything that a column needs is not installed, before time is spent on other columns."""
+        """Raise an error if an extractor lacks a resource, or is not the one that a model was trained with.
+
+        This method is called before time is spent on any column.
+        """
         for extractor in self.extractors:
             extractor.check_ready()
+            then = self.recorded.get(str(extractor))
+            if then is not None and (change := _change(then, extractor.signature())):
+                raise ModelError(
+                    f"{extractor}: the model was trained with {change}: restore the file or plug-in that has changed, "
+                    "or train the model again"
+                )
 
     def check_inputs(self, dataset: Dataset, sources: BoolArray | None = None) -> None:
         """Raise a `DataError` if a column needs a reference or a source text, and a source with candidates has none.
@@ -315,6 +332,33 @@ def _check_none(
             f"{source_place(dataset, source)} has no {what}, which column {needy[0].columns[0]!r} requires "
             f"(missing in {int(lacking.sum()):,} of {counted(len(lacking), 'source')}): {advice}"
         )
+
+
+def _change(then: str, now: str) -> str | None:
+    """Return the first option in two signatures of an extractor whose values differ, or None if there is none.
+
+    Options that only one of them has do not count, because a newer version may have more of them.
+    """
+    before, after = _signed_options(then), _signed_options(now)
+    changed = (option for option, value in before.items() if after.get(option, value) != value)
+    return next((f"{option[-1]}={before[option]}, now {after[option]}" for option in changed), None)
+
+
+def _signed_options(signature: str) -> dict[tuple[str, ...], str]:
+    """Return the values in a signature by the path to them, such as ("consensus", "metric=bleu", "order")."""
+    options: dict[tuple[str, ...], str] = {}
+    path, last = list[str](), ""
+    for token in re.findall(r"[^\[\],]+|[\[\]]", signature):
+        if token == "[":
+            path.append(last)
+        elif token == "]":
+            path = path[:-1]
+        else:
+            last = token.strip()
+            key, equals, value = last.partition("=")
+            if equals:
+                options[(*path, key)] = value
+    return options
 
 
 def context_for(extractor: Extractor, dataset: Dataset) -> tuple[Dataset, BoolArray | slice]:

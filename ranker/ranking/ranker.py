@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import html
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -306,7 +305,7 @@ class Ranker:
         sets, chosen = found
         columns, part = model.feature_set.columns_of(chosen), copy.copy(self)
         part.model = model.part(
-            feature_set=FeatureSet(tuple(itertools.compress(model.feature_set.extractors, chosen))),
+            feature_set=model.feature_set.only(chosen),
             mean=model.mean[columns],
             scale=model.scale[columns],
             weight_sets=sets,
@@ -466,9 +465,7 @@ class Ranker:
         """Return the notes of the extractors, each on the sources that it concerns."""
         scored, group = np.unique(self.weight_sets.noted_in(dataset), axis=1, return_inverse=True)
         return join_notes(
-            FeatureSet(tuple(itertools.compress(self.feature_set.extractors, group.reshape(-1) == number))).note(
-                dataset.select_sources(sources)
-            )
+            self.feature_set.only(group.reshape(-1) == number).note(dataset.select_sources(sources))
             for number, sources in enumerate(scored.T)
             if sources.any()
         )

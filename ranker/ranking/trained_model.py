@@ -172,6 +172,7 @@ class TrainedModel:
             # equal models are equal files: a seed without effect is left out
             "settings": dataclasses.replace(self.settings, seed=self.training.seed or 0).document(),
             "features": str(self.feature_set),
+            "signatures": [extractor.signature() for extractor in self.feature_set.extractors],
             "training": dataclasses.asdict(self.training),
             "columns": [
                 {"name": name, "mean": float(mean), "scale": float(scale)}
@@ -197,6 +198,12 @@ class TrainedModel:
             columns = document["columns"]
             # the listed extractors, because feature sets may have changed their names or members since
             features, settings = FeatureSet.parse(document["features"]), Settings.read(document["settings"])
+            if "signatures" in document:
+                signatures = document["signatures"]
+                recorded = dict(zip(map(str, features.extractors), signatures, strict=True))
+                if not all(isinstance(signature, str) for signature in signatures):
+                    raise TypeError
+                features = dataclasses.replace(features, recorded=recorded)
             mean, scale = (np.array([column[key] for column in columns], dtype=np.float64) for key in ("mean", "scale"))
             names = tuple(column["name"] for column in columns)
             same = names == features.columns

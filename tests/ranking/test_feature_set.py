@@ -10,11 +10,14 @@ import pytest
 from ranker import Ranker, load_dataset
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.own_references import references_among_candidates
-from ranker.errors import DataError
+from ranker.errors import DataError, ModelError
+from ranker.extractors.base import SentenceMean
 from ranker.extractors.ngram.bleu import Bleu
-from ranker.extractors.registry import make, make_features
-from ranker.ranking.feature_set import FeatureSet, feature_set_files
+from ranker.extractors.registry import BUILT_IN, make, make_features
+from ranker.ranking.feature_set import FeatureSet, _change, feature_set_files
 from ranker.share import directory
+from ranker.storage.model_files import StoredModel, read_model, write_model
+from ranker.text.function_words import function_words
 from tests.datasets import dataset_of
 from tests.effort import thorough
 
@@ -162,3 +165,55 @@ def test_large_data_are_computed_in_parts(sample, monkeypatch):
         sizes.clear()
         FeatureSet.parse(features).transform(sample)
         assert sizes == [len(sample)]
+
+
+def plug_in(scale):
+    """Return a class of metrics, the number of words times an option that is `scale` by default."""
+
+    class Words(SentenceMean):
+        name = "words"
+
+        def sentence_scores(self, dataset):
+            return self.scale * dataset.candidates["text"].str.split().str.len().to_numpy(float)
+
+    Words.__annotations__ = {"scale": float, "tokenizer": str, "lowercase": bool}
+    Words.scale, Words.tokenizer, Words.lowercase = scale, "none", False
+    return dataclasses.dataclass(frozen=True)(Words)
+
+
+@pytest.mark.parametrize(
+    ("features", "says"),
+    [
+        ("words", r"words: the model was trained with scale=1\.0, now 3\.0: restore"),
+        ("combine[words + 2*chrf]", r"scale=1\.0, now 3\.0"),
+        ("ngrams[words=function,function_words=list]", "trained with function_words=[0-9a-f]{12}, now [0-9a-f]{12}: "),
+    ],
+)
+def test_a_model_whose_features_have_changed_does_not_score(features, says, sample, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(BUILT_IN, "words", f"{__name__}:Plugged")
+    monkeypatch.setitem(globals(), "Plugged", plug_in(1.0))
+    (tmp_path / "list").write_text("the\na\n")
+    learnt = Ranker(f"chrf,{features}", C=1.0).fit(sample)
+    learnt.save("x.model")
+    before = Ranker.load("x.model").candidate_scores(sample)
+    np.testing.assert_array_equal(before, learnt.candidate_scores(sample))
+    monkeypatch.setitem(globals(), "Plugged", plug_in(3.0))
+    (tmp_path / "list").write_text("the\nan\n")
+    function_words.cache_clear()
+    for use in (Ranker.score, Ranker.rank, Ranker.explain):
+        with pytest.raises(ModelError, match=says):
+            use(Ranker.load("x.model"), sample)
+    with pytest.raises(ModelError, match=says):
+        Ranker(base="x.model").fit(sample)
+    stored = read_model("x.model")
+    old = StoredModel({key: value for key, value in stored.model.items() if key != "signatures"}, stored.arrays)
+    write_model("x.model", old, "card")
+    assert Ranker.load("x.model").digest == learnt.digest
+    Ranker.load("x.model").score(sample)
+
+
+def test_options_of_another_version_are_no_change():
+    assert _change("a[x=1,old=2]", "a[x=1,new=3]") is None
+    assert _change("a[m=b[x=1,y=2]]", "a[m=b[y=3,x=1]]") == "y=2, now 3"
+    assert _change("a[m=b[x=1].f,x=2]#12", "a[m=b[x=1].f,x=2]#34") is None
