@@ -158,7 +158,7 @@ def crowded(dataset: Dataset, copies: int) -> tuple[Dataset, str]:
     keep[rng.permutation(len(keep))[:CROWD_SOURCES]] = True
     some = dataset.select_sources(keep)
     system = some.candidates["system"].to_numpy(object)
-    liked = pd.Series(human_scores(some, "win-rate")).groupby(system).mean().dropna()
+    liked = pd.Series(human_scores(some, "win-rate", repeated=True)).groupby(system).mean().dropna()
     worst = str(liked.idxmin())
     parts, copied = [some.candidates], some.candidates[system == worst]
     for number in range(copies):

@@ -32,7 +32,7 @@ def judgements_of(part: Dataset) -> FloatArray:
     names, system = np.unique(part.candidates["system"].to_numpy(str), return_inverse=True)
     kind, source = resolve_kind(part), part.candidate_source
     if kind == PREFERENCES:
-        pairs, cube = preference_pairs(part), np.zeros((len(part.sources), len(names), len(names)))
+        pairs, cube = preference_pairs(part, primary=False), np.zeros((len(part.sources), len(names), len(names)))
         np.add.at(cube, (source[pairs.better], system[pairs.better], system[pairs.worse]), 1.0)
         return cube
     human, cube = human_scores(part, kind), np.zeros((len(part.sources), 2, len(names)))

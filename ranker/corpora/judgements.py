@@ -194,13 +194,16 @@ def use_of_errors(dataset: Dataset) -> str:
     return f", but {counted(marked, 'marked error')}: {advice}"
 
 
-def human_scores(dataset: Dataset, kind: str = AUTO) -> FloatArray:
-    """Return the human score of each candidate; higher is better."""
+def human_scores(dataset: Dataset, kind: str = AUTO, *, repeated: bool = False) -> FloatArray:
+    """Return the human score of each candidate; higher is better.
+
+    With `repeated`, win rates count repeated judgements too, as scores that are averaged over a system's outputs must.
+    """
     wanted = Kind.parse(resolve_kind(dataset, kind, scores=True)).directed()
     sign = -1.0 if wanted.lower else 1.0
     ratings = ratings_of(dataset, wanted.name)
     if not len(ratings):
-        return sign * _win_rates(dataset)
+        return sign * _win_rates(dataset, repeated)
     values = ratings["value"].to_numpy(np.float64)
     judges = ratings["judge"].fillna("").to_numpy(object)
     if any(judges) and wanted.name != MQM:
@@ -372,8 +375,8 @@ def _standardised(values: FloatArray, judge: Int64Array) -> FloatArray:
     return np.where(varied, deviation / np.where(spread > 0, spread, 1.0)[judge], 0.0)
 
 
-def _win_rates(dataset: Dataset) -> FloatArray:
-    pairs = preference_pairs(dataset)
+def _win_rates(dataset: Dataset, repeated: bool) -> FloatArray:
+    pairs = preference_pairs(dataset, primary=not repeated)
     wins = np.bincount(pairs.better, minlength=len(dataset))
     losses = np.bincount(pairs.worse, minlength=len(dataset))
     with np.errstate(invalid="ignore"):

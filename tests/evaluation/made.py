@@ -53,3 +53,16 @@ def preferred(human: np.ndarray, lp: str = "xx-en", name: str = "test", repeated
         },
     )
     return dataclasses.replace(dataset, ratings=table("ratings"), preferences=preferences)
+
+
+def same_outputs(sources: int = 40) -> Dataset:
+    """Make preferences of three systems, of which s0 and s1 have the same outputs, judged once: s1's are repeated.
+
+    People prefer these outputs to that of s2 in all sources but every fourth.
+    """
+    human = np.tile([2.0, 2.0, 1.0], (sources, 1))
+    human[::4, 2] = 3.0
+    dataset = preferred(human)
+    systems = dataset.candidates["system"].to_numpy(object)
+    repeats = (systems[dataset.preferences[["first", "second"]].to_numpy()] == "s1").any(axis=1)
+    return dataclasses.replace(dataset, preferences=dataset.preferences.assign(primary=~repeats))

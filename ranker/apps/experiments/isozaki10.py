@@ -169,7 +169,7 @@ def language_pairs(dataset: Dataset, settings: Settings) -> list[PairCorrelation
 def judged_language_pairs(dataset: Dataset, settings: Settings) -> list[JudgedPair]:
     """Return the language pairs with three or more judged systems, keeping only judged sources and system outputs."""
     kind = resolve_kind(dataset, settings.kind)
-    human = human_scores(dataset, kind)
+    human = human_scores(dataset, kind, repeated=True)
     outputs = ~dataset.is_reference
     seen = np.zeros(len(dataset.sources), dtype=bool)
     seen[dataset.candidate_source[judged(dataset, kind) & outputs]] = True
@@ -178,7 +178,7 @@ def judged_language_pairs(dataset: Dataset, settings: Settings) -> list[JudgedPa
         chosen = seen & (dataset.source_language_pairs == lp)
         rows = outputs & chosen[dataset.candidate_source]
         judged_outputs = dataset.select_candidates(rows).select_sources(chosen)
-        pairs = {"primary": preference_pairs(judged_outputs)} if kind == PREFERENCES else {}
+        pairs = {"official": preference_pairs(judged_outputs, primary=False)} if kind == PREFERENCES else {}
         language_pairs = by_language_pair(judged_outputs, human[rows], pairs)
         if language_pairs and len(language_pairs[0].systems) >= FEWEST_SYSTEMS:
             judged_pairs.append(JudgedPair(dataset.name, lp, kind, judged_outputs, language_pairs[0]))

@@ -101,6 +101,8 @@ class LanguagePairData:
     system: Int64Array
     systems: tuple[str, ...]
     human: FloatArray
+    system_human: FloatArray
+    """Human scores to be averaged over a system's outputs: repeated judgements count, as in `human_scores`."""
     pairs: Mapping[str, PreferencePairs]
     document: Int64Array
     data: str
@@ -137,9 +139,16 @@ class LanguagePairData:
 
 
 def by_language_pair(
-    dataset: Dataset, human: FloatArray, pairs: Mapping[str, PreferencePairs]
+    dataset: Dataset,
+    human: FloatArray,
+    pairs: Mapping[str, PreferencePairs],
+    system_human: FloatArray | None = None,
 ) -> list[LanguagePairData]:
-    """Split a data set into its language pairs, without unjudged sources."""
+    """Split a data set into its language pairs, without unjudged sources.
+
+    `system_human` are the human scores for documents and systems, by default `human`.
+    """
+    system_human = human if system_human is None else system_human
     count = len(dataset.sources)
     judged = np.zeros(count, dtype=bool)
     touched = ~np.isnan(human)
@@ -176,6 +185,7 @@ def by_language_pair(
                 np.array([numbers.get(name, -1) for name in systems[rows]], dtype=np.int64),
                 tuple(names),
                 human[rows],
+                system_human[rows],
                 own_pairs,
                 doc.astype(np.int64),
                 dataset.name,

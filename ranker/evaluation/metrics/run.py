@@ -152,9 +152,11 @@ def _judged_language_pairs(
     dataset: Dataset, scored: Sequence[CandidateScores], kind: str, human: FloatArray | None
 ) -> list[LanguagePairData]:
     """Split a data set by language pair, with the scores in `human`, or those of `kind` if `human` is None."""
-    target = human_scores(dataset, kind) if human is None else human
+    target, of_systems = human, human
+    if target is None:
+        target, of_systems = human_scores(dataset, kind), human_scores(dataset, kind, repeated=True)
     selections = {"official": preference_pairs(dataset, primary=False), "primary": preference_pairs(dataset)}
-    language_pairs = by_language_pair(dataset, target, selections)
+    language_pairs = by_language_pair(dataset, target, selections, of_systems)
     for metric_scores in scored:
         for language_pair in language_pairs:
             if np.isnan(metric_scores.scores[language_pair.rows[language_pair.needed]]).any():

@@ -332,7 +332,8 @@ class DocumentStatistics(StatisticSet):
 
     def __init__(self, language_pair: LanguagePairData) -> None:
         self.units = int(language_pair.document.max()) + 1 if len(language_pair.document) else 0
-        known = language_pair.judged & (language_pair.document[language_pair.source] >= 0)
+        judged = ~np.isnan(language_pair.system_human)
+        known = judged & (language_pair.document[language_pair.source] >= 0)
         self.rows = np.flatnonzero(known)
         cell = (
             language_pair.document[language_pair.source[known]] * len(language_pair.systems)
@@ -343,7 +344,7 @@ class DocumentStatistics(StatisticSet):
         self.offsets = np.searchsorted(cells // max(len(language_pair.systems), 1), np.arange(self.units + 1)).astype(
             np.int64
         )
-        self.human = self._means(language_pair.human)
+        self.human = self._means(language_pair.system_human)
         self.shared = np.zeros((self.units, 0))
 
     def _means(self, values: FloatArray) -> FloatArray:

@@ -21,9 +21,10 @@ class SystemStatistics(StatisticSet):
     """Statistics of how well a metric agrees with people on the order of systems.
 
     A system's human score is the mean of its outputs' human scores or, for preferences, its expected wins (Bojar et al.
-    2013): the mean over opponents of wins / (wins + losses). Its metric score is the score of the summed statistics of
-    all its outputs, or the mean of their scores. The p-values of soft pairwise accuracy are those of random swaps in
-    the limit of many sources; pairs of systems that people never compared are left out.
+    2013): the mean over opponents of wins / (wins + losses), with repeated judgements, because a judgement of an output
+    is one of every system that gave it. Its metric score is the score of the summed statistics of all its outputs, or
+    the mean of their scores. The p-values of soft pairwise accuracy are those of random swaps in the limit of many
+    sources; pairs of systems that people never compared are left out.
     """
 
     test_stream = "SystemFigures"
@@ -38,9 +39,8 @@ class SystemStatistics(StatisticSet):
         self.first, self.second = np.triu_indices(self.size, 1)
         self.rows = np.flatnonzero(language_pair.system >= 0)
         self.cell = language_pair.source[self.rows] * self.size + language_pair.system[self.rows]
-        selections = language_pair.pairs if by_preferences else {}
-        self.preferences = selections.get("primary") or selections.get("official")
-        scores = merge_ties(language_pair.human, language_pair.offsets)
+        self.preferences = language_pair.pairs.get("official") if by_preferences else None
+        scores = merge_ties(language_pair.system_human, language_pair.offsets)
         self.shared = self._by_preferences() if self.preferences else self._by_scores(scores, means=True)
         self.compared = self._meetings()[self.first, self.second] > 0
         """True for pairs of systems that people compared."""

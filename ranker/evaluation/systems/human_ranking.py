@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import AUTO, PREFERENCES, Judged, rating_names
+from ranker.corpora.judgements import AUTO, PREFERENCES, Judged, human_scores, rating_names
 from ranker.corpora.languages import LanguagePair
 from ranker.corpora.numbered_systems import note_numbered
 from ranker.errors import DataError, OptionError, log_note
@@ -67,14 +67,17 @@ class HumanJudgements:
 def judged_by_people(dataset: Dataset, kind: str | None, *, resamples: int, seed: int) -> HumanJudgements:
     """Return the human judgements of the systems in `dataset`; empty if `kind` is None or ``auto`` finds no kind."""
     people, notes = people_of(dataset, kind)
-    scores = np.full(len(dataset), np.nan)
     if people is None:
-        return HumanJudgements((), scores, notes)
-    if people.kind != PREFERENCES:
-        scores[people.dataset.context_rows[dataset.context_rows]] = people.human
+        return HumanJudgements((), np.full(len(dataset), np.nan), notes)
     note = judgements_note(people, *filter(None, [kind]))
-    rankings = _rankings(people, _METHODS.get(people.kind, ("mean",))[0], resamples, seed)
+    scores = _system_scores(dataset, people.kind)
+    rankings = _rankings(dataset, scores, _METHODS.get(people.kind, ("mean",))[0], resamples, seed)
     return HumanJudgements(rankings, scores, (*notes, *filter(None, [note])))
+
+
+def _system_scores(dataset: Dataset, kind: str) -> FloatArray:
+    """Return the candidates' human scores, to be averaged over a system's outputs; all NaN for preferences."""
+    return np.full(len(dataset), np.nan) if kind == PREFERENCES else human_scores(dataset, kind, repeated=True)
 
 
 def people_of(dataset: Dataset, kind: str | None) -> tuple[Judged | None, tuple[str, ...]]:
@@ -104,30 +107,31 @@ def rank_systems(
     chosen = fitting[0] if method == "auto" else method
     if chosen not in fitting:
         raise OptionError(f"systems cannot be ranked with {method!r} from {people.kind}; use {' or '.join(fitting)}")
-    return _rankings(people, chosen, resamples, seed)
+    return _rankings(dataset, _system_scores(dataset, people.kind), chosen, resamples, seed)
 
 
-def _rankings(people: Judged, method: RankingMethod, resamples: int, seed: int) -> tuple[HumanRanking, ...]:
-    """Rank the systems of each language pair by a method that suits the kind of judgement."""
-    dataset, human = people.dataset, None if people.kind == PREFERENCES else people.human
+def _rankings(
+    dataset: Dataset, human: FloatArray, method: RankingMethod, resamples: int, seed: int
+) -> tuple[HumanRanking, ...]:
+    """Rank the systems of each language pair by the mean of `human` scores, or by preferences."""
     rankings = []
     systems = dataset.candidates["system"].to_numpy(object)
     for lp in dataset.language_pairs:
         inside = dataset.source_language_pairs == lp
         generator = stream(seed, lp, method)
-        if human is None:
+        if method == "mean":
+            rows = np.flatnonzero(~np.isnan(human) & inside[dataset.candidate_source])
+        else:
             first, second, outcome = comparisons(dataset, inside)
             rows = np.concatenate([first, second])
-        else:
-            rows = np.flatnonzero(~np.isnan(human) & inside[dataset.candidate_source])
         if not len(rows):
             continue
         names, code = np.unique(systems[rows].astype(str), return_inverse=True)
         source = np.unique(dataset.candidate_source[rows], return_inverse=True)[1].astype(np.int64)
-        if human is None:
+        if method != "mean":
             pairs = code[: len(first)], code[len(first) :], outcome
             source = source[: len(first)]
-        if human is not None:
+        if method == "mean":
             columns = np.zeros((source.max() + 1, 2, len(names)))
             np.add.at(columns[:, 0], (source, code), human[rows])
             np.add.at(columns[:, 1], (source, code), 1.0)
@@ -173,14 +177,18 @@ def rank_clusters(low: npt.ArrayLike, high: npt.ArrayLike) -> Int64Array:
 def comparisons(dataset: Dataset, inside: BoolArray) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Return both candidates' rows and the outcome (1, 0 or -1) of each comparison in the sources `inside`.
 
-    `inside` is a mask; repeated comparisons are left out.
+    `inside` is a mask. Repeated comparisons count, because a judgement of an output is one of every system that gave
+    it, except ties of an output with itself, which nobody compared.
     """
     rows = dataset.preferences
-    rows = rows[rows["primary"].to_numpy(bool) & rows["relation"].isin([">", "<", "="]).to_numpy(bool)]
+    rows = rows[rows["relation"].isin([">", "<", "="]).to_numpy(bool)]
     first, second = (rows[side].to_numpy(np.int64) for side in ("first", "second"))
     relation = rows["relation"].to_numpy(object)
     outcome = (relation == ">").astype(np.int64) - (relation == "<")
     chosen = inside[dataset.candidate_source[first]]
+    ties = np.flatnonzero(chosen & (outcome == 0) & ~rows["primary"].to_numpy(bool))
+    text = dataset.candidates["text"]
+    chosen[ties] = text.iloc[first[ties]].to_numpy(object) != text.iloc[second[ties]].to_numpy(object)
     return first[chosen], second[chosen], outcome[chosen]
 
 

@@ -19,7 +19,7 @@ from ranker.evaluation.metrics.run import compare
 from ranker.evaluation.resampling.significance import williams
 from ranker.ranking.scorers import scorer_of
 from tests.evaluation.correlation.plain import correlate
-from tests.evaluation.made import graded, preferred
+from tests.evaluation.made import graded, preferred, same_outputs
 
 
 def metrics(human: np.ndarray, seed: int, noise: tuple[float, ...] = (0.3, 0.35, 3.0)) -> list[CandidateScores]:
@@ -116,6 +116,17 @@ def test_expected_wins_and_soft_accuracy_of_preferences(human):
     assert comparison.cell("system.spa", "test/xx-en", "m0").value == pytest.approx(wanted)
     assert not comparison.pairwise_tests
     assert np.isnan(comparison.cells[0].low)
+
+
+@pytest.mark.parametrize("kind", ["preferences", "win-rate"])
+def test_a_judgement_counts_for_every_system_that_gave_the_output(kind):
+    dataset = same_outputs()
+    quality = CandidateScores("m", np.tile([2.0, 2.0, 1.0], 40))
+    comparison = compare([(dataset, [quality])], kind=kind, resamples=0)
+    cell = comparison.cell
+    assert cell("system.pearson", "test/xx-en", "m").value == pytest.approx(1.0)
+    assert cell("system.accuracy", "test/xx-en", "m").value == 1.0
+    assert comparison.scopes[0].pairs == {"official": 80, "primary": 40}
 
 
 def test_soft_accuracy_is_of_the_pairs_that_people_compared_also_if_they_are_equal(human):

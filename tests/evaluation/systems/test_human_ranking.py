@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from ranker.evaluation.systems.human_ranking import expected_wins, rank_clusters, rank_systems
+from ranker.evaluation.systems.run import compare_systems
 from ranker.evaluation.systems.trueskill import TrueSkill
-from tests.evaluation.made import graded, preferred
+from tests.evaluation.made import graded, preferred, same_outputs
 
 
 @pytest.mark.parametrize("drift", [0.0, 0.05])
@@ -61,6 +62,35 @@ def test_systems_come_in_the_order_people_put_them_in(method):
     assert [(system.low, system.high) for system in rankings.systems][::3] == [(1, 1), (4, 4)]
     assert {system.judgements for system in rankings.systems} == {450}
     assert rank_systems(preferred(human), method=method, resamples=100) == (rankings,)
+
+
+@pytest.mark.parametrize(
+    ("kind", "method"),
+    [
+        ("preferences", "expected-wins"),
+        ("preferences", "bradley-terry"),
+        ("preferences", "trueskill"),
+        ("win-rate", "mean"),
+    ],
+)
+def test_a_judgement_counts_for_every_system_that_gave_the_output(kind, method):
+    (ranking,) = rank_systems(same_outputs(), kind, method=method, resamples=100)
+    best, second, last = ranking.systems
+    assert ({best.system, second.system}, last.system) == ({"s0", "s1"}, "s2")
+    assert best.score == pytest.approx(second.score, abs=0.02 if method == "trueskill" else 1e-9)
+    assert (best.judgements, best.cluster) == (second.judgements, second.cluster)
+    if kind == "win-rate":
+        assert best.score == 0.75
+    elif method != "trueskill":
+        assert best.rank == second.rank == 1
+
+
+def test_systems_with_the_same_outputs_are_equal_by_preferences():
+    (comparison,) = compare_systems(same_outputs(), resamples=100).comparisons
+    found = [(each.system, each.rank, each.cluster, each.details["tied"]) for each in comparison.systems]
+    assert found == [("s0", 1, 1, 0), ("s1", 1, 1, 0), ("s2", 3, 2, 0)]
+    # as of one system that won 30 of 40 comparisons
+    assert comparison.systems[0].score.value - comparison.systems[2].score.value == pytest.approx(np.log(3))
 
 
 @pytest.mark.parametrize(("sources", "clusters"), [(1, [1, 1, 1]), (5, [1, 1, 1]), (6, [1, 2, 3])])
