@@ -42,6 +42,8 @@ RATINGS = {
     "mean-rank": ("rr_mean_rank", "mean_rank"),
 }
 """Known kinds of judgement in order of preference, with the ratings they are taken from (the first available)."""
+WITHIN_SOURCES = (PREFERENCES, "win-rate", "mean-rank")
+"""Kinds of judgement that compare the outputs of a source, so that it does not matter how difficult the source is."""
 _DIRECTIONS = {"lower": True, "higher": False}
 _COUNTS = ("_n", "_sd", "rr_wins", "rr_losses", "rr_ties")
 

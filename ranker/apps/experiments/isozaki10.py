@@ -100,7 +100,7 @@ class JudgedPair:
     def correlate(self, settings: Settings) -> PairCorrelations:
         """Correlate all metrics with human judgements, on all sources and in resamples."""
         language_pair = self.pair_data
-        statistics = SystemStatistics(language_pair)
+        statistics = SystemStatistics(language_pair, kind=self.kind)
         generator = stream(settings.seed, self.data, self.lp)
         weights = weights_of_draws(language_pair.sources, settings.resamples, generator)
         people = statistics.human(

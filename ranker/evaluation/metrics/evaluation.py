@@ -60,9 +60,9 @@ def evaluate(
     scores : array-like, shape (candidates,), Series or DataFrame, scorer, list of scorers, or mapping
         One score per candidate (for a frame, per row), higher is better; or a Series, which is matched by its index; or
         what `Ranker.score` or `Ranker.rank` returned for these candidates; or a metric or ranker that scores them, or
-        its name. For segments only judged candidates count, for documents and systems all that have a score. A
-        candidate that is the only reference of its source may have the score NaN. The members of a list of metrics and
-        rankers, or of a mapping of names to any of these, are compared.
+        its name. Only judged candidates count, but for systems by preferences or win rates all candidates of judged
+        sources. A candidate that is the only reference of its source may have the score NaN. The members of a list of
+        metrics and rankers, or of a mapping of names to any of these, are compared.
     kind : str
         Kind of judgement; see `ranker.corpora.judgements`.
     human : float array, shape (candidates,), optional

@@ -10,7 +10,7 @@ import numpy as np
 
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, preference_pairs, resolve_kind
+from ranker.corpora.judgements import AUTO, human_scores, preference_pairs, resolve_kind
 from ranker.corpora.languages import is_of_pair
 from ranker.corpora.numbered_systems import note_numbered
 from ranker.corpora.records import first_repeated
@@ -201,7 +201,10 @@ def _measure(
     if "document" in levels and documents > 1:
         groups.append(DocumentStatistics(language_pair))
     if "system" in levels and len(language_pair.systems) > 1:
-        groups.append(SystemStatistics(language_pair, settings.resamples, by_preferences=kind == PREFERENCES))
+        systems = SystemStatistics(language_pair, settings.resamples, kind=kind)
+        groups.append(systems)
+        if systems.note:
+            log_note(systems.note, language_pair.where)
     # the streams of the first data set are those of `evaluate`, so that the two give the same intervals
     names: list[str | int] = [language_pair.lp, *([number] if number else [])]
     parts = [part_of(metric_scores, language_pair) for metric_scores in scored]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ranker.arrays import FloatArray
+from ranker.corpora.judgements import PREFERENCES, WITHIN_SOURCES, Kind
 from ranker.errors import DataError, counted
 from ranker.evaluation.correlation.pairwise_accuracy import limit_p_values, pairwise_accuracy, soft_accuracy
 from ranker.evaluation.correlation.pearson import pearson_rows
 from ranker.evaluation.metrics.candidates import CandidateScores, LanguagePairData
 from ranker.evaluation.metrics.statistics import Basis, Measured, StatisticSet, StatisticValues
-from ranker.evaluation.systems.human_ranking import expected_wins
+from ranker.evaluation.systems.human_ranking import expected_wins, uneven_sources
 from ranker.ranks import merge_ties
 
 MOST_VALUES = 50_000_000
@@ -22,14 +23,16 @@ class SystemStatistics(StatisticSet):
 
     A system's human score is the mean of its outputs' human scores or, for preferences, its expected wins (Bojar et al.
     2013): the mean over opponents of wins / (wins + losses), with repeated judgements, because a judgement of an output
-    is one of every system that gave it. Its metric score is the score of the summed statistics of all its outputs, or
-    the mean of their scores. The p-values of soft pairwise accuracy are those of random swaps in the limit of many
-    sources; pairs of systems that people never compared are left out.
+    is one of every system that gave it. Its metric score is the score of the summed statistics of its judged outputs,
+    or the mean of their scores. If people compared the outputs of a source, it is that of all its outputs of judged
+    sources: people's scores do not depend on how difficult the sources are, but the metric's do. The p-values of soft
+    pairwise accuracy are those of random swaps in the limit of many sources; pairs of systems that people never
+    compared are left out.
     """
 
     test_stream = "SystemFigures"
 
-    def __init__(self, language_pair: LanguagePairData, resamples: int = 0, *, by_preferences: bool = True) -> None:
+    def __init__(self, language_pair: LanguagePairData, resamples: int = 0, *, kind: str = PREFERENCES) -> None:
         self.language_pair, self.units = language_pair, language_pair.sources
         self.size = len(language_pair.systems)
         if self.size * (self.size - 1) * max(self.units, resamples) > MOST_VALUES:
@@ -37,9 +40,11 @@ class SystemStatistics(StatisticSet):
             what = f"{self.size:,} systems are too many to compare all pairs, with {of}: use --level segment"
             raise DataError(f"{what}, fewer --resamples or fewer systems", file=language_pair.where)
         self.first, self.second = np.triu_indices(self.size, 1)
-        self.rows = np.flatnonzero(language_pair.system >= 0)
+        relative = Kind.parse(kind).name in WITHIN_SOURCES
+        scored = (language_pair.system >= 0) & (relative | ~np.isnan(language_pair.system_human))
+        self.rows = np.flatnonzero(scored)
         self.cell = language_pair.source[self.rows] * self.size + language_pair.system[self.rows]
-        self.preferences = language_pair.pairs.get("official") if by_preferences else None
+        self.preferences = language_pair.pairs.get("official") if kind == PREFERENCES else None
         scores = merge_ties(language_pair.system_human, language_pair.offsets)
         self.shared = self._by_preferences() if self.preferences else self._by_scores(scores, means=True)
         self.compared = self._meetings()[self.first, self.second] > 0
@@ -53,6 +58,9 @@ class SystemStatistics(StatisticSet):
         self.basis = {"system.accuracy": pairs, "system.spa": spa, "system.pearson": systems}
         self.ordered = bool(np.fmin.reduce(by_people, initial=np.inf) < np.fmax.reduce(by_people, initial=-np.inf))
         """True if people prefer any system to another."""
+        present = np.bincount(self.cell, minlength=self.units * self.size).reshape(self.units, self.size) > 0
+        self.note = uneven_sources(present, language_pair.systems, judged=not relative)
+        """Note on systems whose scores are of too different sources; None if there are none."""
 
     def _by_scores(self, scores: FloatArray, *, means: bool) -> FloatArray:
         """Return the differences and squared differences between all pairs of systems in each source.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import AUTO, PREFERENCES, Judged, human_scores, rating_names
+from ranker.corpora.judgements import AUTO, PREFERENCES, WITHIN_SOURCES, Judged, Kind, human_scores, rating_names
 from ranker.corpora.languages import LanguagePair
 from ranker.corpora.numbered_systems import note_numbered
-from ranker.errors import DataError, OptionError, log_note
+from ranker.errors import DataError, OptionError, counted, log_note
 from ranker.evaluation.choices import RankingMethod
 from ranker.evaluation.resampling.bootstrap import draws, resampled_sums, stream
 from ranker.evaluation.systems.bradley_terry import davidson
@@ -25,6 +25,8 @@ from ranker.ranks import merge_ties
 _METHODS: Mapping[str, tuple[RankingMethod, ...]] = {PREFERENCES: ("expected-wins", "bradley-terry", "trueskill")}
 """Ranking methods by kind of judgement, the default first; for all other kinds, the mean of the scores."""
 _CHUNK = 2_000_000
+_COMPARABLE = 0.9
+"""Proportion of the judged sources on which a system must be judged to compare means of scores."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,9 @@ def judged_by_people(dataset: Dataset, kind: str | None, *, resamples: int, seed
         return HumanJudgements((), np.full(len(dataset), np.nan), notes)
     note = judgements_note(people, *filter(None, [kind]))
     scores = _system_scores(dataset, people.kind)
-    rankings = _rankings(dataset, scores, _METHODS.get(people.kind, ("mean",))[0], resamples, seed)
-    return HumanJudgements(rankings, scores, (*notes, *filter(None, [note])))
+    method = _METHODS.get(people.kind, ("mean",))[0]
+    rankings, uneven = _rankings(dataset, people.kind, scores, method, resamples, seed)
+    return HumanJudgements(rankings, scores, (*notes, *filter(None, [note]), *uneven))
 
 
 def _system_scores(dataset: Dataset, kind: str) -> FloatArray:
@@ -107,14 +110,17 @@ def rank_systems(
     chosen = fitting[0] if method == "auto" else method
     if chosen not in fitting:
         raise OptionError(f"systems cannot be ranked with {method!r} from {people.kind}; use {' or '.join(fitting)}")
-    return _rankings(dataset, _system_scores(dataset, people.kind), chosen, resamples, seed)
+    rankings, notes = _rankings(dataset, people.kind, _system_scores(dataset, people.kind), chosen, resamples, seed)
+    for note in notes:
+        log_note(note)
+    return rankings
 
 
 def _rankings(
-    dataset: Dataset, human: FloatArray, method: RankingMethod, resamples: int, seed: int
-) -> tuple[HumanRanking, ...]:
-    """Rank the systems of each language pair by the mean of `human` scores, or by preferences."""
-    rankings = []
+    dataset: Dataset, kind: str, human: FloatArray, method: RankingMethod, resamples: int, seed: int
+) -> tuple[tuple[HumanRanking, ...], list[str]]:
+    """Return the systems of each language pair ranked by the mean of `human` scores or by preferences, and notes."""
+    rankings, notes = [], []
     systems = dataset.candidates["system"].to_numpy(object)
     for lp in dataset.language_pairs:
         inside = dataset.source_language_pairs == lp
@@ -135,6 +141,8 @@ def _rankings(
             columns = np.zeros((source.max() + 1, 2, len(names)))
             np.add.at(columns[:, 0], (source, code), human[rows])
             np.add.at(columns[:, 1], (source, code), 1.0)
+            if Kind.parse(kind).name not in WITHIN_SOURCES and (uneven := uneven_sources(columns[:, 1] > 0, names)):
+                notes.append(f"{lp.of(dataset.name)}: {uneven}")
             score, sample = _resampled(columns, _ratio, resamples, generator)
         elif method == "bradley-terry":
             score, sample = davidson(*pairs, source, names.tolist(), resamples, generator, f"{dataset.name} {lp}")
@@ -152,7 +160,24 @@ def _rankings(
         number = np.bincount(code)[known]
         ranked = _ranked(names[known], score[known], sample[:, known], number, int(source.max()) + 1)
         rankings.append(HumanRanking(lp, method, ranked))
-    return tuple(rankings)
+    return tuple(rankings), notes
+
+
+def uneven_sources(present: BoolArray, names: Sequence[str], *, judged: bool = True) -> str | None:
+    """Return a note on systems with so few of the sources that means of scores do not compare them, or None.
+
+    `present`, of shape (sources, systems), is true where a system was judged or, if not `judged`, has an output.
+    """
+    counts, sources = present.sum(axis=0), int(present.any(axis=1).sum())
+    few = np.flatnonzero(counts < _COMPARABLE * sources)
+    if not len(few):
+        return None
+    listed = ", ".join(f"{names[place]} on {counts[place]:,}" for place in few[:4]) + (", ..." if len(few) > 4 else "")
+    different = f"different sources (of {counted(sources, 'source')}: {listed}), so"
+    if not judged:
+        return f"systems have outputs for {different} metric scores do not compare them: use sources that all translate"
+    advice = "use sources on which all were judged, or preferences"
+    return f"systems were judged on {different} their mean scores do not compare them: {advice}"
 
 
 def expected_wins(wins: npt.ArrayLike) -> FloatArray:

@@ -129,6 +129,43 @@ def test_a_judgement_counts_for_every_system_that_gave_the_output(kind):
     assert comparison.scopes[0].pairs == {"official": 80, "primary": 40}
 
 
+def easy_and_difficult() -> np.ndarray:
+    """Make the quality of three systems, from best to worst, on 12 easy and 28 difficult sources."""
+    source = np.where(np.arange(40) < 12, 90.0, 50.0)[:, np.newaxis]
+    return source - [0.0, 4.0, 8.0] + np.random.default_rng(0).normal(size=(40, 3))
+
+
+@pytest.mark.parametrize(("judged", "noted"), [(12, True), (35, True), (36, False), (40, False)])
+def test_systems_are_scored_on_the_outputs_that_people_scored(judged, noted, caplog):
+    quality = easy_and_difficult()
+    human = quality.copy()
+    human[judged:, 2] = np.nan
+    scores, rows = quality.ravel(), np.stack([quality.ravel(), np.ones(120)], axis=1)
+    by_sums = CandidateScores("sums", scores, rows, lambda sums: sums[..., 0] / sums[..., 1])
+    cells = compare([(graded(human), [CandidateScores("m", scores), by_sums])], levels=("system",), resamples=0).cells
+    assert [cell.value for cell in cells] == pytest.approx([1.0] * 6)
+    what = f"systems were judged on different sources (of 40 sources: s2 on {judged}), so their mean scores do not"
+    assert (f"test xx-en: {what} compare them" in caplog.text) == noted
+    assert ("different sources" in caplog.text) == noted
+
+
+def test_systems_that_people_compared_are_scored_on_all_outputs(caplog):
+    quality = easy_and_difficult()
+    human = quality.copy()
+    human[12:, 2] = np.nan
+    dataset = preferred(human)
+    compared = ~np.isnan(human.ravel()[dataset.preferences[["first", "second"]].to_numpy()]).any(axis=1)
+    dataset = replace(dataset, preferences=dataset.preferences[compared].reset_index(drop=True))
+    for kind in ("preferences", "win-rate"):
+        scored = [CandidateScores("m", quality.ravel())]
+        found = compare([(dataset, scored)], kind=kind, levels=("system",), resamples=0)
+        assert found.cell("system.accuracy", "test/xx-en", "m").value == 1.0
+    assert "different sources" not in caplog.text
+    there = dataset.select_candidates(~np.isnan(human.ravel()))
+    compare([(there, [CandidateScores("m", quality[~np.isnan(human)])])], levels=("system",), resamples=0)
+    assert "test xx-en: systems have outputs for different sources (of 40 sources: s2 on 12)" in caplog.text
+
+
 def test_soft_accuracy_is_of_the_pairs_that_people_compared_also_if_they_are_equal(human):
     equal = np.column_stack([human[:, :2], human[:, 1]])
     apart = equal + np.array([0.0, 0.0, 1.0])

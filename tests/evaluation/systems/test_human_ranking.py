@@ -123,6 +123,16 @@ def test_a_system_that_is_not_in_all_resamples_moves_no_other(data):
     assert (rankings.systems[3].low, rankings.systems[3].high) == (3 if data is preferred else 4, 4)
 
 
+def test_a_note_names_systems_whose_means_are_of_other_sources(caplog):
+    human = np.tile([3.0, 2.0, 1.0], (40, 1))
+    human[36:, 1] = human[30:, 2] = np.nan
+    rank_systems(graded(human), resamples=0)
+    assert caplog.text.count("different sources") == 1
+    assert (
+        "test xx-en: systems were judged on different sources (of 40 sources: s2 on 30), so their mean" in caplog.text
+    )
+
+
 def test_graded_systems_rank_by_their_mean():
     human = np.array([[1, 5, np.nan], [2, 4, 3], [1, 5, 3]])
     (rankings,) = rank_systems(graded(human), resamples=0)
