@@ -7,7 +7,7 @@ not. Meanings come from the tables below; ``--kind NAME:lower`` and ``--kind NAM
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ranker.errors import nearest
 
@@ -88,10 +88,12 @@ _MADE_AS = _table(
 _MADE_BY_WHOM = _table("annotator rater turn turns user worker")
 """Numbers in a column with one of these names number judges or outputs; those in ``rater1`` are a judge's ratings."""
 _SAMPLING = re.compile(
-    r"(top|min|typical)_?[pk]|(frequency|presence|repetition|length)_penalty|(.*_)?log_(prob|like).*|p_val(ue)?s?"
+    r"(top|min|typical)_?[pk]|(frequency|presence|repetition|repeat|length)_penalty|(.*_)?log_(prob|like).*|p_val(ue)?s?"
 )
 _OF_SETTINGS = _table("args arguments config configuration hyperparameters kwargs parameters params settings")
 """Numbers in an object whose name ends in one of these words are settings of the system that made an output."""
+_ALWAYS_SETTINGS = _table("beam beams logprob logprobs seed temperature token tokens")
+"""No judge has a name that contains one of these words."""
 _EFFORT = _table("edit edits editing pe postedit postedits postediting")
 """Words for a person's effort in editing an output, which is a judgement of it."""
 _COUNTING = _table("n nb num")
@@ -184,18 +186,33 @@ def is_reserved(name: str) -> bool:
     return _counts_or_measures(name) or _is_setting(name) or _is_metric(name)
 
 
-def are_settings(name: str, keys: Iterable[str]) -> bool:
-    """True if the numbers in an object `name` are settings, sizes or metric scores by `keys`, not ratings by judge."""
+def are_settings(name: str, keys: Collection[str]) -> bool:
+    """True if the numbers in objects `name` are settings, sizes or metric scores by `keys`, not ratings by judge.
+
+    One key that is no setting makes them ratings, as MS may be a judge beside AB, unless another is always a setting.
+    """
     words = _words(name)
     if is_reserved(name) or _OF_SETTINGS & {*words[-1:]}:
         return True
-    return not (JUDGEMENTS | _QUALITIES) & {*words} and all(map(_names_no_judge, keys))
+    if (JUDGEMENTS | _QUALITIES) & {*words}:
+        return False
+    return any(map(_is_always_setting, keys)) or all(map(_names_no_judge, keys))
+
+
+def _is_always_setting(key: str) -> bool:
+    words = _words(key)
+    named = bool(_ALWAYS_SETTINGS & {*words}) or _SAMPLING.fullmatch("_".join(words)) is not None
+    return named and not _may_be_judge(key)
 
 
 def _names_no_judge(key: str) -> bool:
-    # judges may be numbered, as in sample1, or called user
-    is_judge = key[-1:].isdecimal() or key.strip().lower() in _MADE_BY_WHOM
-    return _is_metric(key) or (is_reserved(key) and not is_judge)
+    return _is_metric(key) or (is_reserved(key) and not _may_be_judge(key))
+
+
+def _may_be_judge(key: str) -> bool:
+    """True if a key is numbered, as sample1, two initials, as MS, or a word such as user."""
+    plain = key.strip()
+    return plain[-1:].isdecimal() or re.fullmatch("[A-Z]{2}", plain) is not None or plain.lower() in _MADE_BY_WHOM
 
 
 def is_known_metric(name: str) -> bool:

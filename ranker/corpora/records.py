@@ -97,16 +97,24 @@ def one_system_note(sources: int, unit: str, first: int, second: int) -> str:
     )
 
 
+Rating = tuple[str, str | None, float]
+"""A kind, a judge or None, and a value."""
+
+
 @dataclass
 class Candidate:
-    """One output: its ratings as (kind, judge or None, value), its alignment to the source, its marked errors."""
+    """One output: its ratings, its alignment to the source, its marked errors.
+
+    `objects` has the numbers of JSON objects, which are ratings by judge or settings, with their lines.
+    """
 
     system: str
     text: str
-    ratings: list[tuple[str, str | None, float]] = field(default_factory=list)
+    ratings: list[Rating] = field(default_factory=list)
     is_reference: bool = False
     alignment: str | None = None
     errors: list[MarkedError] = field(default_factory=list)
+    objects: tuple[tuple[int, Rating], ...] = ()
 
 
 @dataclass

@@ -167,7 +167,7 @@ PLACES: dict[tuple[str | int, ...], list[Any]] = {
     ("candidates", 0, "text"): ["text"],
     ("candidates", 0, "human"): [None, {}],
     ("candidates", 0, "human", "fluency"): [None, 7, {}],
-    ("candidates", 0, "human", "fluency", "j1"): [7],
+    ("candidates", 0, "human", "fluency", "j1"): [None, 7],
     ("candidates", 1, "is_reference"): [True],
 }
 

@@ -31,7 +31,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 from operator import itemgetter
 from typing import Any, NoReturn, cast
 
@@ -42,6 +43,7 @@ from ranker.corpora.marked_errors import NO_ERROR, SIDES, MarkedError
 from ranker.corpora.numbered_systems import are_numbered
 from ranker.corpora.records import (
     Candidate,
+    Rating,
     Record,
     contradiction,
     duplicate_system_error,
@@ -60,9 +62,21 @@ _SOURCE = ("source", *names.SOURCE)
 _REFERENCES = ("references", "refs", "ref", "reference")
 _SOURCE_KEYS = ("lp", "doc", "seg_id", *_SOURCE, *_REFERENCES, "reference_names", "reference_alignments")
 _CANDIDATE_KEYS = ("system", "text", "human", "is_reference", "alignment")
-LeftOut = dict[str, tuple[int, str] | None]
-"""Keys that are not read, each with the line and text of its first number in a form that is not read, or None."""
 _MARKED = ("errors", "source_errors", "missing")
+
+
+@dataclass
+class Keys:
+    """Keys of the records of a file that are not known by name."""
+
+    left_out: dict[str, tuple[int, str] | None] = field(default_factory=dict)
+    """Keys that are not read, each with the line and text of its first number in a form that is not read, or None."""
+    rated: set[str] = field(default_factory=set)
+    """Keys read as ratings."""
+    objects: dict[str, set[str]] = field(default_factory=dict)
+    """Keys that hold objects of numbers, each with the keys in these objects."""
+    are_settings: dict[str, bool] = field(default_factory=dict)
+    """Keys that hold objects of numbers, each with True if these are settings, not ratings by judge."""
 
 
 def parse_records(text: str, file: str) -> list[Record]:
@@ -74,24 +88,20 @@ def read_records(
     values: Iterable[tuple[int, Any]],
     file: str,
     unit: str = "line",
-    *,
-    left_out: LeftOut | None = None,
-    rated: set[str] | None = None,
+    keys: Keys | None = None,
 ) -> list[Record]:
     """Make records from JSON values, each given with its line; `unit` is the word for a line in messages.
 
-    For a file read in parts, `left_out` and `rated` are the keys that were ignored, and read as ratings, in earlier
-    parts; the keys of this part are added to them.
+    For a file read in parts, `keys` has those of earlier parts, and those of this part are added.
     """
     records: list[Record] = []
     rows = _Rows(file, unit)
-    left_out = {} if left_out is None else left_out
-    rated = set() if rated is None else rated
+    keys = keys or Keys()
     before: dict[tuple[object, ...], Record] = {}
     repeated: list[tuple[int, int]] = []
     notes: dict[str, None] = {}
     for line, value in program_records(values, file):
-        reader = RecordReader(file, line, left_out)
+        reader = RecordReader(file, line, keys)
         written = reader.with_language_pair(reader.in_lower_case(reader.mapping(value, "record")))
         fields, note = reader.with_translation(written)
         notes.setdefault(note)
@@ -121,16 +131,33 @@ def read_records(
         )
         advice = "remove one, or give each a seg_id"
         log_note(f"{what} same systems ({places}): {advice}", file)
-    grades = {key: grade for key, grade in left_out.items() if grade is not None}
-    rated |= {kind for record in records for one in record.candidates for kind, *_ in one.ratings}
+    every = [candidate for record in records for candidate in record.candidates]
+    _add_ratings_by_judge(every, keys, file)
+    grades = {key: grade for key, grade in keys.left_out.items() if grade is not None}
+    keys.rated |= {kind for candidate in every for kind, *_ in candidate.ratings}
     for key, (line, grade) in grades.items():
-        if key in rated:
-            RecordReader(file, line, {}).fail(_inside("", key), f"{names.DECIMAL} as in other records", grade)
-    if left_out:
-        unnamed = are_numbered(candidate.system for record in records for candidate in record.candidates)
+        if key in keys.rated:
+            RecordReader(file, line, keys).fail(_inside("", key), f"{names.DECIMAL} as in other records", grade)
+    if keys.left_out:
+        unnamed = are_numbered(candidate.system for candidate in every)
         values_of = {key: grade for key, (_, grade) in grades.items()}
-        log_note(names.not_read([*left_out], values_of, unnamed=unnamed), file)
+        log_note(names.not_read([*keys.left_out], values_of, unnamed=unnamed), file)
     return records
+
+
+def _add_ratings_by_judge(candidates: Iterable[Candidate], keys: Keys, file: str) -> None:
+    """Add to candidates' ratings the objects of numbers that hold ratings by judge, not settings, in all records."""
+    for key, inner in keys.objects.items():
+        are_settings = names.are_settings(key, inner)
+        if keys.are_settings.setdefault(key, are_settings) != are_settings:
+            what = f"key {shown(key)} holds settings in some records and ratings by judge in others"
+            raise DataError(f'{what}: put ratings under "human", or rename the key', file=file)
+        if are_settings:
+            keys.left_out.setdefault(key)
+    for candidate in candidates:
+        for line, several in groupby(candidate.objects, itemgetter(0)):
+            new = [rating for _, rating in several if not keys.are_settings[rating[0]]]
+            candidate.ratings += RecordReader(file, line, keys).new_ratings(candidate, new)
 
 
 def _repeated(record: Record, before: dict[tuple[object, ...], Record]) -> Iterator[tuple[int, int]]:
@@ -172,7 +199,8 @@ class _Rows:
             hint = f" ({self.unit} {line} has it too), or distinguish equal sources by seg_id"
             raise duplicate_system_error(candidate.system, self.file, reader.line, hint)
         else:
-            before.ratings.extend(reader.new_ratings(before, candidate))
+            before.ratings.extend(reader.new_ratings(before, candidate.ratings))
+            before.objects += candidate.objects
             before.errors.extend(candidate.errors)
         return [record] if new else []
 
@@ -318,8 +346,8 @@ def _decode(text: str, position: int, file: str, first_line: int) -> tuple[Any, 
 class RecordReader:
     """Reads typed values from one JSON record; errors name the path of a wrong value."""
 
-    def __init__(self, file: str, line: int, left_out: LeftOut) -> None:
-        self.file, self.line, self.left_out = file, line, left_out
+    def __init__(self, file: str, line: int, keys: Keys) -> None:
+        self.file, self.line, self.keys = file, line, keys
 
     def fail(self, path: str, expected: str, actual: object) -> NoReturn:
         """Raise an error that states the expected and the actual value at `path`."""
@@ -432,9 +460,9 @@ class RecordReader:
                 return number
         return self.fail(path, "a finite number", value)
 
-    def ratings(self, value: object, path: str, known: tuple[str, ...] = ()) -> list[tuple[str, str | None, float]]:
+    def ratings(self, value: object, path: str, known: tuple[str, ...] = ()) -> list[Rating]:
         """Read an object of ratings as (kind, judge, value); error messages suggest the `known` keys."""
-        ratings: list[tuple[str, str | None, float]] = []
+        ratings: list[Rating] = []
         for kind, score in self.mapping(value, path).items():
             inside = _inside(path, self.name(kind, path))
             if known and not _is_number(score) and not isinstance(score, dict):
@@ -443,8 +471,11 @@ class RecordReader:
                 what = f"a number as a rating, or one of the keys {_listed(known)}{nearest(kind[:40], known)}"
                 self.fail(inside, what, score)
             if isinstance(score, dict):
-                for judge, judge_score in score.items():
-                    ratings.append((kind, self.text(judge, inside), self.number(judge_score, _inside(inside, judge))))
+                ratings += [
+                    (kind, self.text(judge, inside), self.number(by_judge, _inside(inside, judge)))
+                    for judge, by_judge in score.items()
+                    if by_judge is not None
+                ]
             elif score is not None:
                 ratings.append((kind, None, self.number(score, inside)))
         return ratings
@@ -452,17 +483,19 @@ class RecordReader:
     def others(self, fields: Mapping[str, Any], known: tuple[str, ...], *, numbers: bool) -> Iterator[str]:
         """Yield the keys of `fields` that may be ratings or misspelt `known` keys.
 
-        If `numbers` is true, all keys with numbers count as ratings, except `known` keys.
+        If `numbers` is true, all keys with numbers count as ratings, except `known` keys, and those with objects of
+        numbers may be ratings.
         """
         for key, value in fields.items():
             is_rating = numbers and _is_number(value)
             if key in known or value is None or (key in names.NOT_READ and not is_rating):
                 continue
-            if is_rating or not (names.may_hold_text(key) or _is_metadata(key, value, known)):
+            by_judge = numbers and _holds_numbers(value)
+            if is_rating or not (names.may_hold_text(key) or (not by_judge and _is_metadata(key, value, known))):
                 yield key
-            elif self.left_out.get(key) is None:
+            elif self.keys.left_out.get(key) is None:
                 is_grade = names.is_grade(value) and not names.may_hold_text(key)
-                self.left_out[key] = (self.line, value) if is_grade else None
+                self.keys.left_out[key] = (self.line, value) if is_grade else None
 
     def refuse_others(self, fields: Mapping[str, Any], known: tuple[str, ...]) -> None:
         """Refuse a record of several candidates with a key that is neither known nor metadata."""
@@ -471,16 +504,16 @@ class RecordReader:
             what = f"key {shown(key)} is unknown{hint}; expected {_listed(known)}, or metadata with a name such as id,"
             raise DataError(f"{what} domain, meta, comment: rename or remove the key", file=self.file, line=self.line)
 
-    def new_ratings(self, before: Candidate, candidate: Candidate) -> list[tuple[str, str | None, float]]:
-        """Return the ratings of `candidate`, refusing any that `before` already has."""
-        judged = {(kind, judge) for kind, judge, _ in before.ratings}
-        for kind, judge, _ in candidate.ratings:
+    def new_ratings(self, candidate: Candidate, ratings: list[Rating]) -> list[Rating]:
+        """Return `ratings`, refusing any that `candidate` already has."""
+        judged = {(kind, judge) for kind, judge, _ in candidate.ratings} if ratings else set()
+        for kind, judge, _ in ratings:
             if {(kind, judge), (kind, None)} & judged:
                 what = (
                     f"{shown(kind)}: system {shown(candidate.system)} is judged twice; expected one judgement per judge"
                 )
                 raise DataError(what, file=self.file, line=self.line)
-        return candidate.ratings
+        return ratings
 
     def name(self, value: object, path: str) -> str:
         """Return `value`, or raise an error if it is not a non-empty string."""
@@ -531,6 +564,9 @@ class RecordReader:
         twice = next((kind for kind, *_ in ratings if kind in more), None)
         if twice is not None:
             self.fail(_inside(path, twice), f"a rating here or in {_inside(path, 'human')}, not in both", more[twice])
+        objects = {key: more.pop(key) for key in [*more] if _holds_numbers(more[key])}
+        for key, numbers in objects.items():
+            self.keys.objects.setdefault(key, set()).update(numbers)
         ratings += self.ratings(more, path, known)
         if judge is not None:
             ratings = [(kind, by or judge, score) for kind, by, score in ratings]
@@ -538,11 +574,10 @@ class RecordReader:
         alignment = None
         if fields.get("alignment") is not None:
             alignment = self.text(fields["alignment"], _inside(path, "alignment"))
-        return Candidate(system, text, ratings, is_reference, alignment, errors)
+        by_judge = tuple((self.line, rating) for rating in self.ratings(objects, path))
+        return Candidate(system, text, ratings, is_reference, alignment, errors, by_judge)
 
-    def marked_errors(
-        self, fields: Mapping[str, Any], path: str, rater: str
-    ) -> tuple[list[MarkedError], list[tuple[str, str | None, float]]]:
+    def marked_errors(self, fields: Mapping[str, Any], path: str, rater: str) -> tuple[list[MarkedError], list[Rating]]:
         """Return a candidate's marked errors and its raters' ratings; `rater` marked the errors that name no rater."""
         errors, ratings = [], []
         for key in _MARKED:
@@ -578,7 +613,7 @@ class RecordReader:
                 raise DataError(
                     f"{path}: key {shown(key)} is unknown{hint}; expected {expected}", file=self.file, line=self.line
                 )
-            self.left_out[f"errors.{key}"] = None
+            self.keys.left_out[f"errors.{key}"] = None
         if fields.get("severity") is None:
             self.fail(_inside(path, "severity"), 'a severity, such as "major"', None)
         given = (fields.get(name) for name in ("start", "end"))
@@ -609,7 +644,7 @@ def _is_metadata(key: str, value: object, known: tuple[str, ...]) -> bool:
     With numbers, its name must be reserved, or they must be settings; with text, its name must suggest no judgement and
     resemble no key in `known`.
     """
-    if isinstance(value, dict) and value and all(map(_is_number, value.values())):
+    if isinstance(value, dict) and _holds_numbers(value):
         return names.are_settings(key, value)
     if _is_number(value):
         return names.is_reserved(key)
@@ -625,6 +660,12 @@ def has_errors(value: object) -> bool:
 
 def _is_number(value: object) -> bool:
     return type(value) in (int, float)
+
+
+def _holds_numbers(value: object) -> bool:
+    """True if a value is an object of numbers, of which some may be missing."""
+    numbers = [one for one in value.values() if one is not None] if isinstance(value, dict) else []
+    return bool(numbers) and all(map(_is_number, numbers))
 
 
 def _inside(path: str, key: str) -> str:

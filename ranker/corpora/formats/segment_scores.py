@@ -21,7 +21,7 @@ import pandas as pd
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_place
-from ranker.corpora.formats.json_lines import RecordReader, json_values
+from ranker.corpora.formats.json_lines import Keys, RecordReader, json_values
 from ranker.corpora.formats.mtme_scores import parse_score, parse_scores
 from ranker.corpora.formats.tables import Columns, Delimiter, parse_table, table_rows, without_separator_line
 from ranker.corpora.languages import language_pair
@@ -377,7 +377,7 @@ def _from_table(table: Columns, header: Mapping[str, int]) -> Iterator[Row]:
 
 def _from_json(text: str, file: str, name: str) -> Iterator[Row]:
     for line, value in json_values(text, file):
-        reader = RecordReader(file, line, {})
+        reader = RecordReader(file, line, Keys())
         fields = reader.mapping(value, "record")
         if fields and all(isinstance(scores, list) for scores in fields.values()):
             for system, scores in fields.items():

@@ -33,7 +33,7 @@ import pyarrow.compute as pc
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora import column_names as names
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats.json_lines import LeftOut, RecordReader, has_errors, json_line
+from ranker.corpora.formats.json_lines import Keys, RecordReader, has_errors, json_line
 from ranker.corpora.languages import contradict, pair_of
 from ranker.corpora.marked_errors import MarkedError
 from ranker.corpora.records import (
@@ -481,7 +481,7 @@ class LongTable:
         if not filled or not all(has_errors(cell) or str(cell).lstrip().startswith("[") for _, cell in filled):
             return []
         errors: list[tuple[int, MarkedError]] = []
-        left_out: LeftOut = {}
+        keys = Keys()
         lists = [
             (row, json_line(cell, self.file, int(self.lines[row])) if isinstance(cell, str) else cell)
             for row, cell in filled
@@ -490,11 +490,11 @@ class LongTable:
             return []
         del self.columns["errors"]
         for row, listed in lists:
-            reader = RecordReader(self.file, int(self.lines[row]), left_out)
+            reader = RecordReader(self.file, int(self.lines[row]), keys)
             by = str(self._cell("judge", row)) if judge[row] >= 0 else ""
             errors += [(row, error) for error in reader.marked_errors({"errors": listed}, "", by)[0]]
-        if left_out:
-            log_note(names.not_read([*left_out]), self.file)
+        if keys.left_out:
+            log_note(names.not_read([*keys.left_out]), self.file)
         return errors
 
     def _ratings(self, output: Int64Array, before: Int64Array, judge: Int64Array) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ranker.corpora.formats.error_spans import note_lost_places, place_of_units
-from ranker.corpora.formats.json_lines import RecordReader, json_values
+from ranker.corpora.formats.json_lines import Keys, RecordReader, json_values
 from ranker.corpora.marked_errors import NO_ERROR, MarkedError
 from ranker.corpora.records import Candidate, Record
 
@@ -38,7 +38,7 @@ def is_wmt_esa(text: str) -> bool:
 def parse_wmt_esa(text: str, file: str) -> list[Record]:
     r"""Parse a file of ESA records; `text` has lines that end in ``\n``."""
     lost: list[int] = []
-    records = [_record(RecordReader(file, line, {}), value, lost) for line, value in json_values(text, file)]
+    records = [_record(RecordReader(file, line, Keys()), value, lost) for line, value in json_values(text, file)]
     note_lost_places(lost, file)
     return records
 

@@ -21,7 +21,7 @@ from ranker.arrays import UInt64Array
 from ranker.corpora import catalogue
 from ranker.corpora.column_names import DECIMAL, SOURCE_LANGUAGE, TARGET_LANGUAGE, canonical
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats.json_lines import CANDIDATES, LeftOut, json_line, read_records, source_key
+from ranker.corpora.formats.json_lines import CANDIDATES, Keys, json_line, read_records, source_key
 from ranker.corpora.formats.parquet_files import parquet_batches, parquet_errors
 from ranker.corpora.formats.preference_pairs import companion
 from ranker.corpora.formats.reading import format_of
@@ -106,11 +106,10 @@ def _json_parts(path: Path, name: str, rows: int) -> Iterator[Part]:
     values: list[tuple[int, Any]] = []
     size, line, first = 0, 0, 1
     last: str | None = None
-    left_out: LeftOut = {}
-    rated: set[str] = set()
+    keys = Keys()
 
     def part() -> Part:
-        records = read_records(values, file, left_out=left_out, rated=rated)
+        records = read_records(values, file, keys=keys)
         by_content = any(source_key(value) is not None and value.get("seg_id") is None for _, value in values)
         return Part(assemble(records, name, file, first=first), by_content)
 

@@ -13,6 +13,7 @@ import pytest
 from ranker import from_frame, from_records, load_dataset
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_dataset
+from ranker.corpora.shards.streaming import parts_of
 from ranker.errors import DataError
 
 
@@ -217,6 +218,58 @@ def test_objects_of_settings_are_no_ratings_by_judges(key, numbers, caplog):
     assert {*zip(dataset.ratings["kind"], dataset.ratings["judge"], strict=True)} == read
     assert f"ignored, because not judgements: {key}" in caplog.text
     assert len(from_records([{"src": "Hallo", "mt": "hello", "polish": {"user": 3, "annotator": 4}}]).ratings) == 2
+
+
+def by_two(key: str, first: dict[str, Any], second: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"source": "Hallo", "candidates": [{"text": "hello", key: first}, {"text": "hi", key: second}]}]
+
+
+@pytest.mark.parametrize("judge", ["MS", "SD", "No", "Ter", "Given", "Length"])
+@pytest.mark.parametrize("kind", ["enjoyment", "eval", "gut_feeling"])
+def test_a_judge_may_have_the_name_of_a_setting(kind, judge, caplog):
+    ratings = from_records(by_two(kind, {judge: 4}, {"AB": 3})).ratings
+    assert [*ratings["judge"]] == [judge, "AB"]
+    assert not caplog.messages
+
+
+def test_initials_are_judges_and_null_is_no_rating():
+    assert len(from_records(by_two("enjoyment", {"MS": 4, "SD": None}, {"SD": 3})).ratings) == 2
+    human = from_records(by_two("human", {"esa": {"j1": None, "j2": 40}}, {"esa": None})).ratings
+    assert human[["judge", "value"]].to_numpy().tolist() == [["j2", 40.0]]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"temperature": 0.2, "repeat_penalty": 1.1, "num_ctx": 4096},
+        {"temperature": 0.7, "no_repeat_ngram_size": 3, "num_beams": 4},
+        {"topP": 0.7, "n": 1},
+        {"beam_size": 5, "alpha": 0.6, "stop": None},
+    ],
+)
+def test_one_key_that_is_always_a_setting_makes_all_objects_settings(settings, caplog):
+    for first, second in ((settings, {"other": 3}), ({"other": 3}, settings)):
+        assert not len(from_records(by_two("options", first, second)).ratings)
+    assert len(caplog.messages) == 2
+    assert "ignored, because not judgements: options" in caplog.text
+    assert len(from_records([{"source": "Hallo", "options": settings, "candidates": ["hello"]}])) == 1
+
+
+def test_ratings_by_judge_are_given_once():
+    rows = [{"src": "a", "mt": "b", "system": "A", "judge": judge, "decoding": {"beam": 5}} for judge in "xy"]
+    assert len(from_records(rows)) == 1
+    with pytest.raises(DataError, match=r"records\[1\]: 'enjoyment': system 'A' is judged twice"):
+        from_records([{**row, "enjoyment": {"AB": 3}} for row in rows])
+
+
+def test_parts_of_a_file_agree_on_settings(tmp_path):
+    path = tmp_path / "a.jsonl"
+    records = [{**record, "source": key} for key in "ab" for record in by_two("fun", {"Ter": 4}, {"Ter": 3})]
+    records[1]["candidates"][1]["fun"] = {"AB": 3}
+    path.write_text("\n".join(map(json.dumps, records)))
+    assert len(read_dataset(path).ratings) == 4
+    with pytest.raises(DataError, match="key 'fun' holds settings in some records and ratings by judge in others: put"):
+        [*parts_of(str(path), 2)]
 
 
 def task(results: list[dict[str, Any]], **data: Any) -> dict[str, Any]:
