@@ -18,6 +18,7 @@ from ranker.cli.options import (
     SeverityWeightsOption,
     SystemsOption,
     listed_names,
+    only_pair,
     working,
 )
 from ranker.cli.output import emit, figure, print_table, say
@@ -350,12 +351,13 @@ def convert(
 
     with working("converting"):
         weights = weights_of(severity_weights or [])
-        dataset = catalogue.load(data, systems=listed_names(systems or []), severity_weights=weights)
+        pair = only_pair(lp or [])
+        dataset = catalogue.load(data, systems=listed_names(systems or []), severity_weights=weights, lp=pair)
         from ranker.corpora.selection import of_language_pairs, with_language_pair
 
         dataset, marked = with_language_pair(dataset, lp or []), None
         if judgements and format_of(judgements) == "json":
-            marked = with_language_pair(read_dataset(judgements), lp or [])
+            marked = with_language_pair(read_dataset(judgements, lp=pair), lp or [])
         elif judgements:
             dataset = read_pairs(judgements, dataset)
         dataset = of_language_pairs(dataset, lp or [])

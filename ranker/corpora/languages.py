@@ -206,6 +206,20 @@ def names_two_languages(pair: str) -> bool:
     return not {_side(side) for side in pair.partition("-")[::2]} & {None, _ANY, _UNKNOWN}
 
 
+def stated_pair(lp: str | None) -> str | None:
+    """Return the pair `lp` in its usual form if it names two languages, else None."""
+    pair = language_pair(lp or "")
+    return pair if names_two_languages(pair) and not is_locale(str(lp)) else None
+
+
+def completed(pair: str, other: str) -> str:
+    """Replace the unknown languages of a pair by those of `other`."""
+    sides, others = (language_pair(name).split("-") for name in (pair, other))
+    if len(sides) != len(others):
+        return pair
+    return "-".join(known if side == _UNKNOWN else side for side, known in zip(sides, others, strict=True))
+
+
 class LanguagePair(str):
     """Language pair of a source, such as ``en-zh``; an unknown pair is written as ``?``."""
 

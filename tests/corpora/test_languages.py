@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from ranker import from_frame, from_records
+from ranker import from_frame, from_records, load_dataset
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.formats.segment_scores import SegmentScores
 from ranker.corpora.formats.shards import Shards
@@ -133,6 +133,46 @@ def test_sources_without_a_pair_are_of_the_one_that_is_stated() -> None:
     assert from_frame(frame.assign(lp=["en-zh_CN", None]), lp="en-zh").language_pairs == ["en-zh", "en-zh_CN"]
     with pytest.raises(DataError, match=r"frame, row 1: seg_id '7': source, references or doc differ from row 0"):
         from_frame(frame.assign(seg_id="7"), lp="en-zh")
+
+
+LANGUAGES = [
+    [{"lp": "eng-zho"}, {"lp": ""}],
+    [{"lp": "en-zh"}, {"lp": "-"}],
+    [{"LP": "en-zh"}, {"LP": None}],
+    [{"src_lang": "en", "tgt_lang": "zh"}, {"src_lang": None, "tgt_lang": None}],
+]
+
+
+@pytest.mark.parametrize("languages", LANGUAGES)
+@pytest.mark.parametrize("more", [{}, {"seg_id": 1}])
+def test_rows_of_one_source_are_put_together_with_the_stated_pair(languages, more, tmp_path, caplog) -> None:
+    systems = zip("AB", languages, strict=True)
+    halves = [{**ROW, **more, "system": system, "text": system, **keys} for system, keys in systems]
+    frame = pd.DataFrame(halves)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_parquet(tmp_path / "a.parquet")
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, halves)))
+    made = [from_records(halves, lp="en-zh"), from_frame(frame, lp="en-zh")]
+    made += [load_dataset(tmp_path / f"a.{ending}", lp="en-zh") for ending in ("csv", "jsonl", "parquet")]
+    make_shards(str(tmp_path / "a.jsonl"), tmp_path / "shards", 9, lp=["en-zh"])
+    for dataset in [*made, Shards.open([str(tmp_path / "shards")]).load()]:
+        assert [dataset.language_pairs, len(dataset.sources), len(dataset)] == [["en-zh"], 1, 2]
+    assert not caplog.messages
+
+
+def test_comparisons_of_one_source_are_put_together_with_the_stated_pair() -> None:
+    row = {"source": "a", "chosen": "b", "rejected": "c", "chosen_system": "A", "rejected_system": "B"}
+    halves = [{**row, "lp": "en-zh"}, {**row, "lp": None}]
+    for dataset in (from_records(halves, lp="en-zh"), from_frame(pd.DataFrame(halves), lp="en-zh")):
+        assert [len(dataset.sources), len(dataset.preferences)] == [1, 2]
+
+
+def test_a_stated_pair_tells_the_source_in_a_record_of_two_languages(tmp_path) -> None:
+    texts = [{"de": "Hallo", "en": "hello"}, {"fr": "salut", "de": "Hallo"}]
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(json.dumps({"translation": each, "mt": "hi", "system": "A"}) for each in texts))
+    sources = of_language_pairs(load_dataset(path, lp="en-de"), ["en-de"]).sources
+    assert sources[["lp", "text"]].to_numpy().tolist() == [["en-de", "hello"]]
 
 
 @pytest.mark.parametrize("lp", ["fr-en", "zh-en", "*-en", "news", "zh-CN"])

@@ -14,18 +14,23 @@ from ranker.corpora.formats.mtme import is_mtme, read_mtme
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.formats.shards import MANIFEST, Shards
 from ranker.corpora.records import shown
+from ranker.corpora.selection import with_language_pair
 from ranker.errors import DataError, MissingError, nearest
 from ranker.files import STDIN, display_name, exists
 
 
 def load(
-    name_or_path: str | Path, *, systems: Sequence[str] = (), severity_weights: Mapping[str, float] | None = None
+    name_or_path: str | Path,
+    *,
+    systems: Sequence[str] = (),
+    severity_weights: Mapping[str, float] | None = None,
+    lp: str | None = None,
 ) -> Dataset:
     """Load a corpus by name, or by the path of a file or of a folder with a manifest (``-`` is standard input).
 
     Shards, a directory of them or a pattern for their files, are loaded as one data set. `systems` are the columns of
     the systems of a table with one row per source; `severity_weights` are weights of severities in a file of MQM
-    errors, such as ``{"critical": 25}``.
+    errors, such as ``{"critical": 25}``. Sources that name no language pair are of the pair `lp`, such as ``de-en``.
 
     Raises
     ------
@@ -35,8 +40,12 @@ def load(
     DataError
         If a file violates its format.
     """
+    dataset = _loaded(str(name_or_path), systems, severity_weights, lp)
+    return with_language_pair(dataset, [lp]) if lp else dataset
+
+
+def _loaded(text: str, systems: Sequence[str], severity_weights: Mapping[str, float] | None, lp: str | None) -> Dataset:
     known = card_files.cards()
-    text = str(name_or_path)
     if text not in known:
         shards = None if text == STDIN else Shards.open([text])
         if shards is not None:
@@ -45,11 +54,11 @@ def load(
             near = nearest(text, known) or nearest(text, [path.name for path in Path().glob("*")], likeness=0.8)
             what = f"{shown(text)} is neither a file nor a known corpus{near}; known corpora: {', '.join(known)}"
             raise MissingError(what)
-        return _read(text, systems=systems, severity_weights=severity_weights)
+        return _read(text, systems=systems, severity_weights=severity_weights, lp=lp)
     folder = known[text].find()
     if folder is None:
         raise MissingError(_how_to_get(known[text]))
-    return _read(folder, name=text)
+    return _read(folder, name=text, lp=lp)
 
 
 def _read(
@@ -57,9 +66,10 @@ def _read(
     name: str | None = None,
     systems: Sequence[str] = (),
     severity_weights: Mapping[str, float] | None = None,
+    lp: str | None = None,
 ) -> Dataset:
     if str(path) == STDIN or not (Path(path).is_dir() or Path(path).name == FILE_NAME):
-        return read_dataset(path, name=name, systems=systems, severity_weights=severity_weights)
+        return read_dataset(path, name=name, systems=systems, severity_weights=severity_weights, lp=lp)
     if Path(path).is_dir() and not (Path(path) / FILE_NAME).is_file():
         if is_mtme(path):
             return read_mtme(path, name=name)

@@ -15,15 +15,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ranker.arrays import Int64Array
-from ranker.corpora.column_names import LANGUAGE_KEYS, canonical, is_metadata, kinds_of
+from ranker.corpora.column_names import canonical, is_metadata, kinds_of
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.json_lines import CANDIDATES, read_records
 from ranker.corpora.formats.table_shapes import columns_of_records, is_other_shape, table_dataset
 from ranker.corpora.formats.tables import MISSING, Columns
-from ranker.corpora.languages import language_pair, names_two_languages
 from ranker.corpora.records import assemble, build_dataset, shown
 from ranker.corpora.selection import stated_language_pair
 from ranker.errors import DataError, counted
@@ -115,22 +113,9 @@ def dataset_and_rows(
         header += levels
         columns += [pd.Series(frame.index.get_level_values(number)) for number in levels.values()]
         values = [_arrow(key, column) for key, column in zip(header, columns, strict=True)]
-        values = [
-            _with_pair(column, lp) if canonical(key) == "lp" else column
-            for key, column in zip(header, values, strict=True)
-        ]
         rows = np.arange(len(frame))
-        dataset, candidates = table_dataset(Columns(header, values, rows, name, "row"), name, systems)
+        dataset, candidates = table_dataset(Columns(header, values, rows, name, "row", lp=lp), name, systems)
     return stated_language_pair(dataset, lp), candidates
-
-
-def _with_pair(column: pa.ChunkedArray, lp: str | None) -> pa.ChunkedArray:
-    """Replace missing language pairs by `lp`, if it is one, before rows of one source are put together."""
-    if not lp or not names_two_languages(language_pair(lp)) or pa.types.is_nested(column.type):
-        return column
-    pairs = column.cast(pa.large_string())
-    unknown = pc.fill_null(pc.is_in(pairs, pa.array(["", "-"], pa.large_string())), True)
-    return pc.if_else(pc.or_(unknown, pairs.is_null()), lp, pairs)
 
 
 def _levels(index: pd.Index, header: list[str]) -> dict[str, int]:
@@ -171,24 +156,13 @@ def from_records(records: Iterable[Mapping[str, Any]], name: str = "records", *,
         raise DataError(f"expected a list of records, {{...}} each, found {shown(values)}", file=name)
     with _naming(name, lambda record: f"{name}[{record}]"):
         plain = [(number, _plain(value)) for number, value in enumerate(values)]
-        if lp and names_two_languages(language_pair(lp)):
-            plain = [
-                (number, {**value, "lp": lp} if isinstance(value, dict) and not _names_pair(value) else value)
-                for number, value in plain
-            ]
         if plain and is_other_shape(plain[0][1]):
-            dataset, _ = table_dataset(columns_of_records(plain, name, "record"), name)
+            dataset, _ = table_dataset(columns_of_records(plain, name, "record", lp), name)
         else:
-            dataset = assemble(read_records(plain, name, "record"), name, name, "record")
+            dataset = assemble(read_records(plain, name, "record", lp=lp), name, name, "record")
     if not len(dataset):
         raise DataError("contains no candidate, expected at least one", file=name)
     return stated_language_pair(dataset, lp)
-
-
-def _names_pair(record: Mapping[str, Any]) -> bool:
-    """True if a record says of which languages it is."""
-    keys = {key for key, value in record.items() if value not in (None, "", "-")}
-    return any(key.strip().lower() == "lp" or key.strip().lower() in LANGUAGE_KEYS for key in keys)
 
 
 def from_texts(

@@ -38,7 +38,15 @@ from typing import Any, NoReturn, cast
 
 from ranker.corpora import column_names as names
 from ranker.corpora.formats.program_outputs import program_records
-from ranker.corpora.languages import contradict, is_language, language_code, language_pair, pair_of
+from ranker.corpora.languages import (
+    completed,
+    contradict,
+    is_language,
+    language_code,
+    language_pair,
+    pair_of,
+    stated_pair,
+)
 from ranker.corpora.marked_errors import NO_ERROR, SIDES, MarkedError
 from ranker.corpora.numbered_systems import are_numbered
 from ranker.corpora.records import (
@@ -79,31 +87,35 @@ class Keys:
     """Keys that hold objects of numbers, each with True if these are settings, not ratings by judge."""
 
 
-def parse_records(text: str, file: str) -> list[Record]:
-    r"""Parse JSONL or JSON `text`, whose lines end in ``\n``, into records."""
-    return read_records(json_values(text, file), file)
+def parse_records(text: str, file: str, lp: str | None = None) -> list[Record]:
+    r"""Parse JSONL or JSON `text`, whose lines end in ``\n``, into records; those that name no pair are of `lp`."""
+    return read_records(json_values(text, file), file, lp=lp)
 
 
 def read_records(
     values: Iterable[tuple[int, Any]],
     file: str,
     unit: str = "line",
+    lp: str | None = None,
     keys: Keys | None = None,
 ) -> list[Record]:
     """Make records from JSON values, each given with its line; `unit` is the word for a line in messages.
 
+    Records that name no language pair are of the pair `lp`.
     For a file read in parts, `keys` has those of earlier parts, and those of this part are added.
     """
     records: list[Record] = []
     rows = _Rows(file, unit)
-    keys = keys or Keys()
+    keys, pair = keys or Keys(), stated_pair(lp)
     before: dict[tuple[object, ...], Record] = {}
     repeated: list[tuple[int, int]] = []
     notes: dict[str, None] = {}
     for line, value in program_records(values, file):
         reader = RecordReader(file, line, keys)
         written = reader.with_language_pair(reader.in_lower_case(reader.mapping(value, "record")))
-        fields, note = reader.with_translation(written)
+        fields, note = reader.with_translation(written, pair)
+        if pair and fields.get("lp") in (None, "", "-"):
+            fields = {**fields, "lp": pair}
         notes.setdefault(note)
         source = reader.spelling(fields, *_SOURCE)
         candidates = reader.spelling(fields, *CANDIDATES, *_CANDIDATE) or reader.spelling(fields, *names.ANSWERS)
@@ -383,10 +395,10 @@ class RecordReader:
             raise DataError(contradiction(pair, made), file=self.file, line=self.line)
         return {**others, "lp": pair or made}
 
-    def with_translation(self, fields: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
+    def with_translation(self, fields: Mapping[str, Any], pair: str | None) -> tuple[Mapping[str, Any], str]:
         """Return a record with the texts of two languages under ``translation`` as source and references, and a note.
 
-        The language pair says which text is the source; without one, the first is, which the note says.
+        The language pair, or else `pair`, says which text is the source; otherwise the first is, which the note says.
         """
         texts = fields.get("translation")
         if not isinstance(texts, dict):
@@ -402,12 +414,15 @@ class RecordReader:
             what = f"keys 'translation' and {own[0]!r} both hold the source or a reference: keep one of them"
             raise DataError(what, file=self.file, line=self.line)
         source, target = texts
-        stated = self.optional_text(others, "lp", "lp")
-        made = pair_of(source, target)
-        if contradict(stated, made):
-            if contradict(stated, pair_of(target, source)):
+        named = self.optional_text(others, "lp", "lp")
+        stated = pair if named in (None, "", "-") else named
+        made, turned = f"{codes[0]}-{codes[1]}", f"{codes[1]}-{codes[0]}"
+        if contradict(stated, made) and contradict(stated, turned):
+            if stated == named:
                 raise DataError(contradiction(stated, made), file=self.file, line=self.line)
-            source, target = target, source
+            stated = None
+        if contradict(stated, made):
+            source, target, made = target, source, turned
         note = (
             f"translation: {source!r} is the source and {target!r} is the reference, in the order of the keys: if not"
         )
@@ -415,7 +430,7 @@ class RecordReader:
             **others,
             "source": self.text(texts[source], _inside("translation", source)),
             "references": None if texts[target] is None else self.texts(texts[target], _inside("translation", target)),
-            "lp": stated or made,
+            "lp": completed(stated, made) if stated else made,
         }, "" if stated else f'{note}, give "lp" too'
 
     def mapping(self, value: object, path: str) -> Mapping[str, Any]:

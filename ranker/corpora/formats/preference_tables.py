@@ -31,7 +31,7 @@ import pyarrow.compute as pc
 
 from ranker.corpora import column_names as names
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats.tables import Columns, interleaved, long_table, texts_of
+from ranker.corpora.formats.tables import Columns, interleaved, long_table, texts_of, with_pairs
 from ranker.corpora.records import asked_in, joined_texts, shown
 from ranker.corpora.schema import table
 from ranker.errors import DataError, counted, log_note
@@ -96,12 +96,13 @@ def read_preferences(given: Columns, preferences: PreferenceColumns, name: str) 
     # candidates that are compared several times are like those with several judges
     long["judge"] = pa.chunked_array([pa.array(np.arange(2 * size))])
     columns = [*map(names.canonical, long)]
-    if "seg_id" not in columns and ("source" not in columns or _several_texts(long, columns)):
+    lines = np.repeat(given.lines, 2)
+    by_name = with_pairs(dict(zip(columns, long.values(), strict=True)), lines, given.file, given.lp)
+    if "seg_id" not in columns and ("source" not in columns or _several_texts(by_name)):
         if "source" in columns:
             what = "a system has several texts for one source: each comparison is read as a separate source"
             log_note(what, given.file)
         long["seg_id"] = pa.chunked_array([pa.array(np.repeat(np.arange(size) + 1, 2))])
-    lines = np.repeat(given.lines, 2)
     changed = replace(given, header=[*long], values=[*long.values()], lines=lines)
     dataset, place = long_table(changed, comparable=True).dataset_and_candidates(name)
     first, second = place[0::2], place[1::2]
@@ -223,10 +224,10 @@ def _better_are(
     return "text" if once else "system"
 
 
-def _several_texts(long: dict[str, pa.ChunkedArray], columns: Sequence[str]) -> bool:
+def _several_texts(columns: Mapping[str, pa.ChunkedArray]) -> bool:
     """True if any system has several texts for one source."""
     if "system" not in columns:
         return False
-    frame = pd.DataFrame({column: values.to_pandas() for column, values in zip(columns, long.values(), strict=True)})
+    frame = pd.DataFrame({column: values.to_pandas() for column, values in columns.items()})
     keys = [column for column in columns if column not in ("text", "judge")]
     return bool((frame.groupby(keys, dropna=False)["text"].nunique() > 1).any())

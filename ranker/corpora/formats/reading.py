@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -50,15 +51,16 @@ def read_dataset(
     name: str | None = None,
     systems: Sequence[str] = (),
     severity_weights: Mapping[str, float] | None = None,
+    lp: str | None = None,
 ) -> Dataset:
     """Read a corpus file, gzipped or not, of any format (CSV, JSON, Parquet, SGML, ...); ``-`` is standard input.
 
     `systems` are the columns of a table with one column per system. With `severity_weights`, the penalties of marked
-    errors become ratings.
+    errors become ratings. Rows of tables and JSON that name no language pair are of the pair `lp`.
     """
     file = display_name(path)
     try:
-        dataset = _read(path, name or _stem(path), file, systems, severity_weights)
+        dataset = _read(path, name or _stem(path), file, systems, severity_weights, lp)
     except MemoryError:
         raise DataError("does not fit into memory: split it and process the parts separately", file=file) from None
     if not len(dataset):
@@ -160,7 +162,12 @@ def _note_lines(lines: Sequence[str], file: str) -> None:
 
 
 def _read(
-    path: str | Path, name: str, file: str, systems: Sequence[str], severity_weights: Mapping[str, float] | None
+    path: str | Path,
+    name: str,
+    file: str,
+    systems: Sequence[str],
+    severity_weights: Mapping[str, float] | None,
+    lp: str | None,
 ) -> Dataset:
     kind = format_of(path)
     if systems and kind not in (None, "csv", "tsv", "parquet", "json"):
@@ -169,7 +176,7 @@ def _read(
         from ranker.corpora.formats.parquet_files import read_parquet
         from ranker.corpora.formats.table_shapes import table_dataset
 
-        return table_dataset(read_parquet(path, file), name, systems)[0]
+        return table_dataset(replace(read_parquet(path, file), lp=lp), name, systems)[0]
     if kind == "testset":
         from ranker.corpora.documents.testsets import parse_testset, read_markup
 
@@ -177,7 +184,7 @@ def _read(
     text = read_text(path, keep_line_ends=True)
     if not text.strip():
         raise DataError("is empty, expected a corpus", file=file)
-    return parse_dataset(text, name, file, kind, systems, severity_weights)
+    return parse_dataset(text, name, file, kind, systems, severity_weights, lp)
 
 
 def parse_dataset(
@@ -187,6 +194,7 @@ def parse_dataset(
     kind: str | None = None,
     systems: Sequence[str] = (),
     severity_weights: Mapping[str, float] | None = None,
+    lp: str | None = None,
 ) -> Dataset:
     """Parse the text of a corpus file, in the format `kind`, or in the format detected from its first characters."""
     separator = None
@@ -210,9 +218,9 @@ def parse_dataset(
 
         rows = exported(json_values(text, file), file)
         if rows or systems or is_other_shape(next(json_values(text, file), (0, None))[1]):
-            return table_dataset(columns_of_records(rows or json_values(text, file), file), name, systems)[0]
-        parse = parse_wmt_esa if is_wmt_esa(text) else parse_records
-        return assemble(parse(text, file), name, file)
+            return table_dataset(columns_of_records(rows or json_values(text, file), file, lp=lp), name, systems)[0]
+        records = parse_wmt_esa(text, file) if is_wmt_esa(text) else parse_records(text, file, lp)
+        return assemble(records, name, file)
     if kind in ("csv", "tsv"):
         _refuse_rankings(text, file)
         from ranker.corpora.formats.annotation_exports import is_flat_export
@@ -234,7 +242,7 @@ def parse_dataset(
             if not guessed:
                 raise
             raise DataError(f"{error.what}; {_PLAIN_TEXT}", file=file, line=error.line) from None
-        return table_dataset(table, name, systems)[0]
+        return table_dataset(replace(table, lp=lp), name, systems)[0]
     raise DataError(
         f"unknown format; expected a file name ending in {', '.join((*FORMATS, *READ_ONLY))} (or .gz), or JSON, "
         f"or a table whose first line names its columns; {_PLAIN_TEXT}",

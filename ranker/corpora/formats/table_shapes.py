@@ -185,7 +185,9 @@ def is_other_shape(record: object) -> bool:
     return compares or (not one and "source" in columns and len(systems) > 1)
 
 
-def columns_of_records(records: Iterable[tuple[int, Any]], file: str, unit: str = "line") -> Columns:
+def columns_of_records(
+    records: Iterable[tuple[int, Any]], file: str, unit: str = "line", lp: str | None = None
+) -> Columns:
     """Convert flat JSON records, given with their lines, to the columns of a table."""
     numbered = [*records]
     for line, record in numbered:
@@ -203,7 +205,7 @@ def columns_of_records(records: Iterable[tuple[int, Any]], file: str, unit: str 
         line, text = next((line, text) for line, record in numbered if (text := _unfit(record)))
         what = f"expected text that can be encoded in UTF-8, found {text}"
         raise DataError(what, file=file, line=line) from None
-    return Columns(header, values, np.array([line for line, _ in numbered], dtype=np.int64), file, unit)
+    return Columns(header, values, np.array([line for line, _ in numbered], dtype=np.int64), file, unit, lp=lp)
 
 
 def _unfit(record: Any) -> str:

@@ -34,7 +34,7 @@ from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora import column_names as names
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.json_lines import Keys, RecordReader, has_errors, json_line
-from ranker.corpora.languages import contradict, pair_of
+from ranker.corpora.languages import contradict, pair_of, stated_pair
 from ranker.corpora.marked_errors import MarkedError
 from ranker.corpora.records import (
     build_dataset,
@@ -69,7 +69,8 @@ _CHUNK = 50_000  # rows of a CSV file that are Python objects at a time
 class Columns:
     """The columns of a table in a file or a frame.
 
-    Messages call row i by `unit` and its number in `lines`, such as "line 7".
+    Messages call row i by `unit` and its number in `lines`, such as "line 7". Rows that name no language pair are of
+    the pair `lp`.
     """
 
     header: list[str]
@@ -78,6 +79,7 @@ class Columns:
     file: str
     unit: str = "line"
     header_line: int | None = None
+    lp: str | None = None
 
     @functools.cached_property
     def canonical(self) -> list[str]:
@@ -214,7 +216,7 @@ def long_table(table: Columns, *, comparable: bool = False) -> LongTable:
             row = pc.index(cells[column].is_null(), True).as_py()
             what = f"column {header_name!r}: expected text, found nothing {MISSING}"
             raise DataError(what, file=file, line=int(lines[row]))
-    return LongTable(cells, lines, file, table.unit)
+    return LongTable(with_pairs(cells, lines, file, table.lp), lines, file, table.unit)
 
 
 def holds_text(column: pa.ChunkedArray) -> bool:
@@ -311,7 +313,7 @@ class LongTable:
     def __init__(
         self, columns: Mapping[str, pa.ChunkedArray], lines: Int64Array, file: str, unit: str = "line"
     ) -> None:
-        self.columns, self.lines, self.file, self.unit = _with_pairs(columns, lines, file), lines, file, unit
+        self.columns, self.lines, self.file, self.unit = {**columns}, lines, file, unit
         self.unnamed = "system" not in self.columns
         self.problems: list[tuple[int, DataError]] = []
         self.left_out: dict[str, str] = {}
@@ -541,8 +543,18 @@ def _nameless(values: FloatArray, row: int) -> str:
     return f"a column without a name contains {values[row]:g}: name it in the first line, or remove it"
 
 
-def _with_pairs(columns: Mapping[str, pa.ChunkedArray], lines: Int64Array, file: str) -> dict[str, pa.ChunkedArray]:
-    """Replace columns of source and target languages by one column of language pairs."""
+def with_pairs(
+    columns: Mapping[str, pa.ChunkedArray], lines: Int64Array, file: str, lp: str | None = None
+) -> dict[str, pa.ChunkedArray]:
+    """Replace columns of source and target languages by one column of language pairs, and missing pairs by `lp`."""
+    merged = _with_merged_pairs(columns, lines, file)
+    pair = stated_pair(lp)
+    return {**merged, "lp": merged["lp"].fill_null(pair)} if pair and "lp" in merged else merged
+
+
+def _with_merged_pairs(
+    columns: Mapping[str, pa.ChunkedArray], lines: Int64Array, file: str
+) -> dict[str, pa.ChunkedArray]:
     taken = {key: pairs_in_one_form(value) if key == "lp" else value for key, value in columns.items()}
     sides = [taken.pop(name, None) for name in (names.SOURCE_LANGUAGE, names.TARGET_LANGUAGE)]
     if all(side is None for side in sides):

@@ -36,7 +36,7 @@ def make_shards(
     references: set[str] = set()
     present: set[str] = set()
     with used_alone(folder), notes_once(), _removed_on_failure(folder):
-        for part in parts_of(data, rows):
+        for part in parts_of(data, rows, lp[0] if len(lp) == 1 else None):
             stated = with_language_pair(part, lp)
             known = [wanted for wanted in lp if _has(stated, wanted)]
             present |= {*known}

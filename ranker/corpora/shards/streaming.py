@@ -43,28 +43,28 @@ class Part(NamedTuple):
     by_content: bool = False
 
 
-def parts_of(data: str, rows: int) -> Iterator[Dataset]:
+def parts_of(data: str, rows: int, lp: str | None = None) -> Iterator[Dataset]:
     """Split a corpus, given by name or path, into parts of whole sources with up to `rows` candidates.
 
-    A source with more candidates is a part by itself.
+    A source with more candidates is a part by itself. Rows that name no language pair are of the pair `lp`.
     """
     keys = SourceKeys(display_name(data))
-    for part in _parts(data, rows):
+    for part in _parts(data, rows, lp):
         keys.add(part)
         yield part.dataset
 
 
-def _parts(data: str, rows: int) -> Iterator[Part]:
+def _parts(data: str, rows: int, lp: str | None) -> Iterator[Part]:
     path = Path(data)
     kind = format_of(data) if data != STDIN and data not in catalogue.cards() else None
     name = display_name(without_gz(path.name).rsplit(".", 1)[0])
     streamed = kind is not None and path.is_file() and companion(path) is None
     if streamed and kind == "parquet" and data == without_gz(data) and _names_systems(path):
-        yield from _table_parts(path, name, rows)
+        yield from _table_parts(path, name, rows, lp)
     elif streamed and kind == "json" and _is_json_lines(path):
-        yield from _json_parts(path, name, rows)
+        yield from _json_parts(path, name, rows, lp)
     else:
-        yield from _cut(catalogue.load(data), rows)
+        yield from _cut(catalogue.load(data, lp=lp), rows)
 
 
 def _cut(dataset: Dataset, rows: int) -> Iterator[Part]:
@@ -101,7 +101,7 @@ def _names_systems(path: Path) -> bool:
         return "text" in columns and bool({"system", "seg_id"} & columns)
 
 
-def _json_parts(path: Path, name: str, rows: int) -> Iterator[Part]:
+def _json_parts(path: Path, name: str, rows: int, lp: str | None) -> Iterator[Part]:
     file = display_name(path)
     values: list[tuple[int, Any]] = []
     size, line, first = 0, 0, 1
@@ -109,7 +109,7 @@ def _json_parts(path: Path, name: str, rows: int) -> Iterator[Part]:
     keys = Keys()
 
     def part() -> Part:
-        records = read_records(values, file, keys=keys)
+        records = read_records(values, file, lp=lp, keys=keys)
         by_content = any(source_key(value) is not None and value.get("seg_id") is None for _, value in values)
         return Part(assemble(records, name, file, first=first), by_content)
 
@@ -136,14 +136,14 @@ def _candidates(value: Any) -> int:
     return len(several) if isinstance(several, list | dict) else 1
 
 
-def _table_parts(path: Path, name: str, rows: int) -> Iterator[Part]:
+def _table_parts(path: Path, name: str, rows: int, lp: str | None) -> Iterator[Part]:
     file = display_name(path)
     done, first = 0, 1
     left_out: dict[str, str] = {}
     rated: set[str] = set()
     for table in _whole_sources(path, file, rows):
         lines = np.arange(done + 1, done + table.num_rows + 1)
-        checked = long_table(Columns(table.column_names, table.columns, lines, file))
+        checked = long_table(Columns(table.column_names, table.columns, lines, file, lp=lp))
         part = checked.dataset(name, first=first)
         left_out |= checked.left_out
         rated |= {*part.ratings["kind"]}
