@@ -8,6 +8,7 @@ counted from 0 as Python counts.
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from typing import Any
@@ -17,10 +18,10 @@ import pandas as pd
 import pyarrow as pa
 
 from ranker.arrays import Int64Array
-from ranker.corpora.column_names import canonical, is_metadata, kinds_of
+from ranker.corpora.column_names import ANSWERS, canonical, is_metadata, kinds_of, reference_columns
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.json_lines import CANDIDATES, read_records
-from ranker.corpora.formats.table_shapes import columns_of_records, is_other_shape, table_dataset
+from ranker.corpora.formats.table_shapes import columns_of_records, is_other_shape, preference_columns, table_dataset
 from ranker.corpora.formats.tables import MISSING, Columns
 from ranker.corpora.records import assemble, build_dataset, shown
 from ranker.corpora.selection import stated_language_pair
@@ -112,7 +113,8 @@ def dataset_and_rows(
         levels = _levels(frame.index, header)
         header += levels
         columns += [pd.Series(frame.index.get_level_values(number)) for number in levels.values()]
-        values = [_arrow(key, column) for key, column in zip(header, columns, strict=True)]
+        others = _without_texts(header, systems, name)
+        values = [_arrow(key, column, key in others) for key, column in zip(header, columns, strict=True)]
         rows = np.arange(len(frame))
         dataset, candidates = table_dataset(Columns(header, values, rows, name, "row", lp=lp), name, systems)
     return stated_language_pair(dataset, lp), candidates
@@ -352,10 +354,21 @@ def _naming(name: str, place: Callable[[int], str]) -> Iterator[None]:
         raise DataError(f"{what}: remove halves of surrogate pairs", file=name) from None
 
 
-def _arrow(name: str, column: pd.Series) -> pa.ChunkedArray:
+def _without_texts(header: Sequence[str], systems: Sequence[str], name: str) -> set[str]:
+    """Return the names of columns that hold neither texts nor references."""
+    outputs = {*systems} or {key for key in header if canonical(key) == "text"}
+    if not outputs and (preferences := preference_columns(header, name)):
+        outputs = {*preferences.roles.values()}
+    outputs = outputs or {key for key in header if key.strip().lower() in ANSWERS}
+    # if no column is known to hold outputs, any may hold those of a system
+    kinds = {key for key in header if kinds_of([canonical(key)])} - outputs if outputs else set()
+    return kinds | {key for key in header if is_metadata(key)}
+
+
+def _arrow(name: str, column: pd.Series, may_hold_lists: bool) -> pa.ChunkedArray:
     """Convert a column to Arrow: pandas' missing values become nulls, and types unknown to Arrow become text.
 
-    Lists beside texts are refused, unless they are in a column that is not read.
+    Lists beside texts are refused, unless the column `may_hold_lists`, which become JSON.
     """
     try:
         array = pa.array(column, from_pandas=True)
@@ -363,13 +376,19 @@ def _arrow(name: str, column: pd.Series) -> pa.ChunkedArray:
         nested = (
             row for row, value in enumerate(column) if isinstance(value, Mapping | list | tuple | set | np.ndarray)
         )
-        row = None if is_metadata(name) else next(nested, None)
+        row = None if may_hold_lists else next(nested, None)
         if row is not None:
             what = f"column {shown(name)}: expected a text or a number in each cell, found {shown(column.iloc[row])}"
-            raise DataError(f"{what}: divide it, as in reference1, reference2, ...", line=row) from None
+            advice = ": divide it, as in reference1, reference2, ..." if reference_columns([canonical(name)]) else ""
+            raise DataError(f"{what}{advice}", line=row) from None
         missing = column.isna().to_numpy(bool)
-        array = pa.array([None if gone else str(value) for value, gone in zip(column, missing, strict=True)])
+        array = pa.array([None if gone else _text(value) for value, gone in zip(column, missing, strict=True)])
     return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
+
+
+def _text(value: object) -> str:
+    nested = isinstance(value, Mapping | list | tuple | np.ndarray)
+    return json.dumps(_plain(value), ensure_ascii=False, default=str) if nested else str(value)
 
 
 def _plain(value: Any) -> Any:

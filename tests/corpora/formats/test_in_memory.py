@@ -122,9 +122,24 @@ def test_lists_beside_texts_are_refused(column):
     """They were read as what Python writes for a list."""
     mixed = FRAME.astype(object)
     mixed.at[1, column] = ["a", "b"]
-    with pytest.raises(DataError, match=rf"frame, row 1: column '{column}': expected a text or a number in each cell"):
+    what = "finite number or nothing" if column == "fluency" else "text or a number in each cell"
+    with pytest.raises(DataError, match=rf"frame, row 1: column '{column}': expected a {what}, found .*a.*b"):
         from_frame(mixed)
-    assert len(from_frame(FRAME.assign(meta=[{"a": 1}, "x", ["y"]]))) == 3
+
+
+@pytest.mark.parametrize("column", ["meta", "foo", "error_spans", "domain_x"])
+def test_lists_beside_texts_are_ignored_in_columns_that_are_not_read(column, caplog):
+    mixed = {column: [{"a": 1}, "x", ("y", np.array([1.5]))]}
+    wide = pd.DataFrame({"source": ["x"] * 3, "A": ["a"] * 3, "B": ["b"] * 3, "chosen": list("cde"), "rejected": "f"})
+    assert len(from_frame(FRAME.assign(**mixed))) == 3
+    assert len(from_frame(wide.assign(**mixed), systems=["A", "B"])) == 6
+    assert len(from_frame(wide.assign(**mixed)).preferences) == 3
+    assert sum("ignored, because not judgements" in note and column in note for note in caplog.messages) == 3
+
+
+def test_marked_errors_may_be_lists_or_json():
+    errors = from_frame(FRAME.assign(errors=[[{"severity": "Major"}], "[]", '[{"severity": "minor"}]'])).errors
+    assert [*errors["severity"]] == ["major", "minor"]
 
 
 def test_large_numbers_beside_missing_ones_are_not_rounded():
