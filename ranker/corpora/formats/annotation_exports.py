@@ -19,6 +19,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -34,11 +35,12 @@ from ranker.corpora.formats.tables import Columns
 from ranker.corpora.marked_errors import SIDES
 from ranker.corpora.records import number_in, shown
 from ranker.corpora.severity_weights import WEIGHTS
-from ranker.errors import DataError, log_note
+from ranker.errors import DataError, counted, log_note
 from ranker.storage.plain_data import typed
 
 _NOT_JUDGED = ("welcome_", "random_", "goodbye_")
 _SIDES = {"left": "a", "right": "b"}
+_VERDICTS = frozenset(("chosen", "preferred", "preference", "winner"))
 _SEVERITIES = {name for name in WEIGHTS if name and ":" not in name}
 _PEARMUT = frozenset((*TEXT_COLUMNS, "reference", "score", "errors"))
 """Keys of rows of Pearmut's exports that cannot be the names of sliders."""
@@ -172,30 +174,47 @@ def is_flat_export(header: Collection[str]) -> bool:
     return {"annotation_id", "lead_time"} <= {*header}
 
 
-def without_bookkeeping(table: Columns) -> Columns:
-    """Drop the columns that Label Studio adds to a flat export, and read its annotators as judges and its answers."""
+def without_bookkeeping(table: Columns, texts: Collection[str]) -> Columns:
+    """Drop the columns that Label Studio adds to a flat export, and read its annotators as judges and its answers.
+
+    The columns `texts` hold texts or names of systems, not answers.
+    """
     is_pair = "text" not in table.canonical
     columns: list[tuple[str, pa.ChunkedArray]] = []
     verdicts: dict[str, list[Any]] = {}
+    choices: dict[str, list[Any]] = {}
     words: dict[str, set[str]] = {}
     marked: list[str] = []
+    systems = {
+        cell
+        for name, values in zip(table.header, table.values, strict=True)
+        if name in texts and re.match("system|model", name, re.IGNORECASE) and not pa.types.is_nested(values.type)
+        for cell in values.unique().to_pylist()
+    }
+    has_sides = any(name in table.kinds for name in texts) and not _VERDICTS & {*map(str.lower, table.header)}
     for name, values in zip(table.header, table.values, strict=True):
         if name in _BOOKKEEPING:
             continue
-        cells = [*values.to_pylist()] if _may_hold_answers(values) else []
+        cells = [*values.to_pylist()] if name not in texts and _may_hold_answers(values) else []
         answers = [_answers_in(cell) for cell in cells]
         every = [answer for several in answers for answer in several or ()]
         if any(answer.labels or answer.start is not None for answer in every):
             marked.append(name)
         elif every:
+            listed = [word for answer in every for word in answer.choices]
+            listed += [cell for cell, several in zip(cells, answers, strict=True) if several is None and cell]
+            compares = any(answer.selected is not None for answer in every)
+            compares |= is_pair and any(_is_verdict(word, systems) for word in listed)
             said = [
-                cell if several is None else _said(several, name, is_pair, table.file, line)
+                cell if several is None else _said(several, name, compares, table.file, line)
                 for cell, several, line in zip(cells, answers, table.lines.tolist(), strict=True)
             ]
-            if any(answer.selected is not None or (is_pair and answer.choices) for answer in every):
+            if compares:
                 verdicts[name] = said
             else:
                 columns.append((name, _answer_column(said)))
+                if is_pair and listed:
+                    choices[name] = said
         elif is_pair and name == "preferred":
             verdicts[name] = values.to_pylist()
         else:
@@ -209,6 +228,11 @@ def without_bookkeeping(table: Columns) -> Columns:
         verdicts[name] = next(values for column, values in columns if column == name).to_pylist()
         log_note(f"column {shown(name)} is read as the text that is preferred; if not, rename it", table.file)
     columns = [(name, values) for name, values in columns if name not in read]
+    for name, said in (verdicts or (choices if has_sides else {})).items():
+        for line, word in zip(table.lines.tolist(), said, strict=True):
+            if word not in (None, "") and name != "preferred" and not _is_verdict(word, systems):
+                what = f"column {shown(name)}: expected left, right, or a word such as tie, found {shown(word)}"
+                raise DataError(f"read as an export of Label Studio: {what}", file=table.file, line=line)
     if marked:
         what = f"{', '.join(map(shown, marked))}: labels of parts of a text are read from the full JSON alone"
         log_note(f"{what}, so the data has no marked errors; for these, export JSON", table.file)
@@ -219,9 +243,19 @@ def without_bookkeeping(table: Columns) -> Columns:
         if is_pair:
             # as in full exports, annotations without an answer are no comparisons
             answered = preferred.is_valid()
+            if number := pc.sum(preferred.is_null()).as_py():
+                first = lines[pc.index(answered, False).as_py()]
+                what = f"left out {counted(number, 'row')} without an answer that compares texts"
+                log_note(f"{what} (first: {table.unit} {first})", table.file)
             lines = lines[answered.to_numpy()]
             columns = [(name, values.filter(answered)) for name, values in columns]
     return replace(table, header=[name for name, _ in columns], values=[values for _, values in columns], lines=lines)
+
+
+def _is_verdict(word: object, systems: Collection[object]) -> bool:
+    """True if an answer says which of two texts is preferred, or names one of the `systems`."""
+    plain = str(word).strip()
+    return plain in systems or plain.lower() in _SIDES or relation_of(plain.lower()) is not None
 
 
 def _may_hold_answers(values: pa.ChunkedArray) -> bool:
@@ -252,14 +286,14 @@ def _filled(fields: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value is not None}
 
 
-def _said(answers: Sequence[_Value], name: str, is_pair: bool, file: str, line: int) -> float | str | None:
+def _said(answers: Sequence[_Value], name: str, compares: bool, file: str, line: int) -> float | str | None:
     """Return the number, the verdict or the words of the answer in a cell; refuse several answers."""
     answer, *others = answers
     numbers = any(math.isfinite(number_in(choice)) for choice in answer.choices)
     if answer.ranker is not None:
         what = "rankings are read from the full JSON alone: export JSON instead of JSON-MIN or CSV"
         raise DataError(f"read as an export of Label Studio: column {shown(name)}: {what}", file=file, line=line)
-    if others or (len(answer.choices) > 1 and (is_pair or numbers)):
+    if others or (len(answer.choices) > 1 and (compares or numbers)):
         what = f"found several answers called {shown(name)}, expected one answer by each annotator"
         raise DataError(f"read as an export of Label Studio: {what}", file=file, line=line)
     if answer.selected is not None:

@@ -67,7 +67,8 @@ def table_dataset(table: Columns, name: str, systems: Sequence[str] = ()) -> tup
             advice = "reference2, ..., or give the rows as records: JSONL, or ranker.from_records in Python"
             raise DataError(f"{what}{advice}", file=table.file, line=table.header_line)
     if is_flat_export(table.header):
-        table = without_bookkeeping(table)
+        texts = [name for name in table.header if name not in table.kinds or _SIDED.fullmatch(name.strip().lower())]
+        table = without_bookkeeping(table, texts)
     if not systems and "text" not in table.canonical:
         if preferences := preference_columns(table.header, table.file, table.header_line):
             return read_preferences(table, preferences, name), None

@@ -383,6 +383,33 @@ def test_pairwise_answers_in_flat_exports_of_label_studio_are_preferences(tmp_pa
 
 
 @pytest.mark.parametrize("ending", ["json", "csv"])
+@pytest.mark.parametrize("problem", ["grammar", {"choices": ["omission"]}, {"choices": ["omission", "grammar"]}])
+@pytest.mark.parametrize("answer", ["left", {"choices": ["left"]}, [{"selected": "left"}]])
+def test_checkboxes_beside_a_comparison_are_no_verdict(tmp_path, ending, problem, answer, caplog):
+    row = {"source": "Hallo", "text1": '{"choices": ["x"]}', "text2": "hi", "better": answer, "annotator": 1}
+    rows = [{**row, "problem": {"choices": ["omission"]}}, {**row, "problem": problem}, {**row, "better": ""}]
+    read = read_dataset(flat(tmp_path / f"a.{ending}", rows[:2]))
+    assert [*read.preferences["relation"]] == [">", ">"]
+    assert [*read.candidates["text"]] == ['{"choices": ["x"]}', "hi"]
+    assert "ignored, because not judgements: problem" in caplog.text
+    if answer != "left":
+        assert len(read_dataset(flat(tmp_path / f"b.{ending}", rows)).preferences) == 2
+        assert "left out 1 row without an answer that compares texts (first: line " in caplog.text
+
+
+def test_a_choice_that_is_no_verdict_is_refused_by_its_name(tmp_path):
+    row = {"source": "Hallo", "text1": "hello", "text2": "hi", "annotator": 1}
+    for words in (["omission"], ["left", "omission"]):
+        rows = [{**row, "problem": {"choices": [word]}} for word in words]
+        with pytest.raises(DataError, match=r"json:\d+: .* column 'problem': expected left, right, or a word "):
+            read_dataset(flat(tmp_path / "a.json", rows))
+    names = {"system1": "Nova", "system2": "Orion", "problem": {"choices": ["Orion"]}}
+    assert [*read_dataset(flat(tmp_path / "a.json", [{**row, **names}])).preferences["relation"]] == ["<"]
+    answer = {"source": "Hallo", "response": "hi", "mood": {"choices": ["good"]}}
+    assert len(read_dataset(flat(tmp_path / "a.json", [answer]))) == 1
+
+
+@pytest.mark.parametrize("ending", ["json", "csv"])
 @pytest.mark.parametrize(
     ("answers", "says"),
     [
