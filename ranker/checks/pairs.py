@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.checks.texts import Texts, length_without, tables
-from ranker.corpora.languages import is_language, language_pair
+from ranker.corpora.languages import is_language
 
 _SHARE, _LEAD = 0.15, 0.08
 """Least share of frequent words in a text of a language, and its least lead over any other language."""
@@ -57,15 +57,21 @@ def expected_pairs(texts: Texts) -> Pairs:
     Outputs, and references, in another language or script than their source show that a translation is expected. If no
     language can be recognised, a translation is expected unless outputs have many words of their sources.
     """
-    sides = {pair: [side.partition("_")[0] for side in language_pair(pair).split("-", 1)] for pair in set(texts.pairs)}
-    source = np.array([sides[pair][0] if len(sides[pair]) > 1 else "" for pair in texts.pairs], dtype=object)
+    sides = {
+        pair: (pair.source or "", _written(pair.source_tag) != _written(pair.target_tag)) for pair in {*texts.pairs}
+    }
+    source = np.array([sides[pair][0] for pair in texts.pairs], dtype=object)
     source[[not is_language(code) for code in source]] = ""
     target = np.array([code if is_language(code) else "" for code in texts.languages], dtype=object)
-    translated = np.asarray((source != "") & (target != "") & (source != target))
+    translated = np.array([sides[pair][1] for pair in texts.pairs], dtype=bool) & (source != "") & (target != "")
     unknown = (source == "") | (target == "")
     if unknown.any():
         _tell(texts, source, target, translated, unknown)
     return Pairs(source, target, translated)
+
+
+def _written(tag: str | None) -> str:
+    return (tag or "").partition("_")[0]
 
 
 def _tell(

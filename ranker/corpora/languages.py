@@ -4,113 +4,50 @@ from __future__ import annotations
 
 import functools
 import re
+import tomllib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 ENGLISH = "en"
 
-# ISO 639-1, ISO 639-2 (both codes where there are two), English name
-_LANGUAGES = """
-af afr afrikaans
-am amh amharic
-ar ara arb arabic
-be bel belarusian
-bg bul bulgarian
-bn ben bengali
-bo bod tib tibetan
-bs bos bosnian
-ca cat catalan
-cs ces cze czech
-cy cym wel welsh
-da dan danish
-de deu ger german
-el ell gre greek
-en eng english
-es spa spanish
-et est ekk estonian
-eu eus baq basque
-fa fas per pes persian
-fi fin finnish
-fr fra fre french
-ga gle irish
-gl glg galician
-gu guj gujarati
-ha hau hausa
-he heb hebrew
-hi hin hindi
-hr hrv croatian
-ht hat haitian
-hu hun hungarian
-hy hye arm armenian
-id ind indonesian
-is isl ice icelandic
-it ita italian
-iu iku inuktitut
-ja jpn japanese
-ka kat geo georgian
-kk kaz kazakh
-km khm khmer
-kn kan kannada
-ko kor korean
-lo lao
-lt lit lithuanian
-lv lav lvs latvian
-mk mkd mac macedonian
-ml mal malayalam
-mn mon khk mongolian
-mr mar marathi
-ms msa may zsm malay
-mt mlt maltese
-my mya bur burmese
-nb nob
-ne nep npi nepali
-nl nld dut dutch
-nn nno
-no nor norwegian
-pa pan punjabi
-pl pol polish
-ps pus pbt pashto
-pt por portuguese
-ro ron rum romanian
-ru rus russian
-si sin sinhala
-sk slk slo slovak
-sl slv slovenian
-sq sqi alb albanian
-sr srp serbian
-sv swe swedish
-sw swa swh swahili
-ta tam tamil
-te tel telugu
-th tha thai
-tl tgl fil tagalog
-tr tur turkish
-uk ukr ukrainian
-ur urd urdu
-uz uzb uzn uzbek
-vi vie vietnamese
-xh xho xhosa
-yo yor yoruba
-zh zho chi cmn chinese
-zu zul zulu
-"""
-_CODES = {name: line.split()[0] for line in _LANGUAGES.split("\n") if line for name in line.split()}
+
+@functools.cache
+def _tables() -> dict[str, Any]:
+    """Return the tables of ``languages.toml``."""
+    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+
+
+@functools.cache
+def _codes() -> dict[str, str]:
+    """Return the code of each language by its codes and names in lower case."""
+    known = {code: code for code in (*_tables()["languages"], *_tables()["included"])}
+    for code, (others, names, _) in _tables()["languages"].items():
+        known |= dict.fromkeys((*others.split(), *names.lower().split(", ")), code)
+    for code, (_, names) in _tables()["included"].items():
+        known |= dict.fromkeys(filter(None, names.lower().split(", ")), code)
+    return known
+
+
 _VARIETIES = frozenset(
     re.findall(
         r"\w+",
-        "american australian austrian brazilian british canadian european iberian latin mexican modern simplified "
-        "standard swiss traditional",
+        "american australian austrian brazilian british canadian cyrillic european iberian latin mexican modern "
+        "simplified standard swiss traditional",
     )
 )
 """Words before or after the name of a language that name a variety of it."""
-_SAME = dict(
-    re.findall(
-        r"(\w+):(\w+)",
-        "als:sq ary:ar arz:ar azj:az ckb:ku cmn:zh in:id iw:he mo:ro nb:no nn:no ory:or ydd:yi yue:zh",
-    )
-)
-"""Codes of languages, each with the code that includes or replaced it."""
-_TWO_LETTER_CODES = frozenset(_CODES.values())
 _CODE = re.compile(r"([A-Za-z]{2,3})((?:[-_][A-Za-z0-9]+)*)\Z")
-_REGION_OR_SCRIPT = re.compile(r"[^-_]+(?:[-_](?:[A-Z]{2}|[0-9]{3}|[A-Z][a-z]{3}))*\Z")
+_WRITTEN = re.compile(r"(?![A-Z]{2,3}(?:[-_]|\Z))[^-_]+(?:[-_](?:[A-Z]{2}|[0-9]{3}|[A-Z][a-z]{3}))*\Z")
+"""A language with regions in capitals and scripts with a capital."""
+_LOCALE = re.compile(r"([a-z]{2,3})[-_]([A-Z]{2})\Z")
+_TAG = re.compile(
+    r"(?P<language>[A-Za-z]{2,3})(?:[-_](?P<extended>[A-Za-z]{3}))?(?:[-_](?P<script>[A-Za-z]{4}))?(?:[-_](?P<region>[A-Za-z]{2}|[0-9]{3}))?"
+    r"(?P<variants>(?:[-_](?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*)\Z"
+)
+_UNKNOWN_CODE, _MOST_DOUBT = 2, 2
+_BETWEEN = re.compile(r"\s*(?:-+>|→|--+|[\u2010-\u2015\u2212>/|])\s*")
+"""Separators that are only between the two languages of a pair."""
 _SEPARATOR = re.compile(r"\s*(?:-+>|→|--|[-\u2010-\u2015\u2212_>/|\s])\s*")
 _UNKNOWN = "?"
 _ANY = "*"
@@ -122,57 +59,143 @@ def language_code(name: str) -> str | None:
     Unknown codes are returned in lower case. None for ``any``, and for text that is neither a known name nor has the
     form of a code.
     """
-    text = name.strip()
-    known = _CODES.get(text.lower())
+    text, codes = name.strip(), _codes()
+    known = codes.get(re.sub(r"[\s_]+", " ", text.lower()))
     if known:
         return known
     code = _CODE.match(text)
     if code is None or text.lower() == "any":
         # "Simplified Chinese", "Portuguese (Brazil)"
-        words = re.findall(r"\w+", re.sub(r"\(.*\)", "", text.lower()))
-        named = {_CODES[word] for word in words if len(word) > 3 and word in _CODES}
-        return named.pop() if len(named) == 1 and len(_VARIETIES.intersection(words)) == len(words) - 1 else None
-    language = _CODES.get(code[1].lower(), code[1].lower())
-    return language + code[2].replace("-", "_")
+        words = {*re.findall(r"[^\W_]+", re.sub(r"\(.*\)", "", text.lower()))} - _VARIETIES
+        named = {codes[word] if len(word) > 3 and word in codes else None for word in words}
+        return named.pop() if len(named) == 1 else None
+    language = codes.get(code[1].lower(), code[1].lower())
+    return "_".join([language, *map(_subtag, re.findall(r"[A-Za-z0-9]+", code[2]))])
+
+
+def _subtag(written: str) -> str:
+    """Write a region in capitals and a script with a capital."""
+    if len(written) == 2:
+        return written.upper()
+    return written.title() if written.title() in _tables()["scripts"] else written
 
 
 def language_name(code: str) -> str:
     """Return the English name of a language by its two-letter code, or the code itself if it is unknown."""
-    return next((line.split()[-1].capitalize() for line in _LANGUAGES.split("\n") if line.startswith(f"{code} ")), code)
+    _, names, _ = _tables()["languages"].get(code, ("", code, ""))
+    return str(names.partition(", ")[0])
 
 
 def is_language(code: str) -> bool:
     """True if `code` is the two-letter code of a known language."""
-    return code in _TWO_LETTER_CODES
+    return code in _tables()["languages"]
+
+
+def main_language(code: str) -> str:
+    """Return the code, without region, of the language that includes a language, such as ``no`` for ``nb``."""
+    language = code.partition("_")[0]
+    return str(_tables()["included"].get(language, [language])[0])
 
 
 LONGEST_PAIR = 100
 """Maximum number of characters of a language pair."""
 
 
-@functools.lru_cache(maxsize=4096)
 def language_pair(name: str) -> str:
     """Return a language pair as ``en-zh``, however it is written: ``en_zh``, ``eng-zho``, ``EN>ZH``, ``en-zh-Hans``.
 
     Regions and scripts are kept, as in ``en-zh_Hans``; ``*`` stands for any language. Text that is not a pair of
-    languages is returned unchanged.
+    languages, or could be several pairs, is returned unchanged.
     """
-    if len(name) > LONGEST_PAIR:
-        return name
-    parts = _SEPARATOR.split(name.strip())
-    cut = [("_".join(parts[:at]), "_".join(parts[at:])) for at in range(1, len(parts))]
-    # where there is one dash, it is between the two languages
-    for source, target in [tuple(name.strip().split("-")), *cut] if name.count("-") == 1 else cut:
-        codes = [_side(source), _side(target)]
-        if all(codes):
-            return "-".join(map(str, codes))
-    return name
+    sides = _sides(name)
+    return "-".join(sides) if sides else name
 
 
-def _side(language: str) -> str | None:
+@functools.lru_cache(maxsize=4096)
+def _sides(name: str) -> tuple[str, str] | None:
+    """Return the source and target language of a pair, None for text that is not clearly a pair of languages."""
+    text = name.strip()
+    if len(name) > LONGEST_PAIR or _one_language(text):
+        return None
+    parts = _SEPARATOR.split(text)
+    cuts = [("_".join(parts[:at]), "_".join(parts[at:])) for at in range(1, len(parts))]
+    # where there is one arrow or dash, it is between the two languages
+    between = [(apart[0], apart[1]) for apart in (_BETWEEN.split(text), text.split("-")) if len(apart) == 2]
+    for side in (_as_written, _in_any_case):
+        for divisions in (*([each] for each in between), cuts):
+            if made := _most_likely(divisions, side):
+                return made
+    return None
+
+
+def _one_language(text: str) -> bool:
+    """True for a language with its region, such as ``zh-CN``."""
+    match = _LOCALE.match(text)
+    if match is None:
+        return False
+    code, region = _codes().get(match[1], match[1]), match[2]
+    known = code in _tables()["languages"] and region in _regions()
+    return known and (region in _usual_regions(code) or region.lower() not in _codes())
+
+
+def _usual_regions(code: str) -> list[str]:
+    of_language = _tables()["languages"].get(main_language(code), ("", "", ""))[2]
+    return list(map(str, of_language.split()))
+
+
+@functools.cache
+def _regions() -> frozenset[str]:
+    return frozenset(_tables()["regions"]["codes"].split())
+
+
+def _most_likely(
+    divisions: Sequence[tuple[str, str]], read: Callable[[str], tuple[str, int] | None]
+) -> tuple[str, str] | None:
+    """Return the two languages of the division that leaves least doubt; None if two do, or if much is left."""
+    doubts: dict[tuple[str, str], int] = {}
+    for source, target in (map(read, division) for division in divisions):
+        if source and target:
+            doubts[source[0], target[0]] = source[1] + target[1]
+    least = min(doubts.values(), default=0)
+    likely = [sides for sides, doubt in doubts.items() if doubt == least]
+    return likely[0] if len(likely) == 1 and (least <= _MOST_DOUBT or len(divisions) == 1) else None
+
+
+def _as_written(language: str) -> tuple[str, int] | None:
+    """Return the code of a language whose region is in capitals, and 0; None for anything else."""
     if language in (_ANY, _UNKNOWN):
-        return language
-    return language_code(language) if _REGION_OR_SCRIPT.match(language) else None
+        return language, 0
+    code = language_code(language) if _WRITTEN.match(language) else None
+    return (code, 0) if code else None
+
+
+def _in_any_case(language: str) -> tuple[str, int] | None:
+    """Return the code of a language, a script and a region of any case, and how doubtful they are; else None."""
+    if language in (_ANY, _UNKNOWN):
+        return language, 0
+    match, code = _TAG.match(language), language_code(language)
+    if match is None:
+        return (code, 0) if code and not re.search("[-_]", language) else None
+    code = language_code(match["extended"] or match["language"]) or ""
+    if not code or (match["extended"] and main_language(code) != language_code(match["language"])):
+        # as in zh-yue, the second is a language that the first includes
+        return None
+    script, region, variants = _subtag(match["script"] or ""), (match["region"] or "").upper(), match["variants"]
+    if script not in ("", *_tables()["scripts"]) or (region.isalpha() and region not in _regions()):
+        return None
+    if any(variant in _codes() for variant in re.split("[-_]", variants.lower()[1:])):
+        return None
+    unusual = region.isalpha() and region not in _usual_regions(code)
+    tag = "_".join(filter(None, (code, script, region))) + variants.replace("-", "_")
+    return tag, _UNKNOWN_CODE * (code not in _codes()) + unusual
+
+
+def unclear(name: str) -> bool:
+    """True for text that has the form of two or more codes of languages but is not clearly a pair of languages."""
+    parts = re.split("[-_]", name)
+    formed = all(re.fullmatch(r"[A-Za-z]{2,4}|\d{3}", part) for part in parts)
+    known = not _codes().keys().isdisjoint(map(str.lower, parts))
+    return formed and known and (len(parts) > 2 or _one_language(name)) and _sides(name) is None
 
 
 def pair_of(source: str | None, target: str | None) -> str | None:
@@ -183,27 +206,31 @@ def pair_of(source: str | None, target: str | None) -> str | None:
 
 def contradict(pair: str | None, other: str | None) -> bool:
     """True if two language pairs name different languages, whatever their regions, on a side that both know."""
-    known = [[_side(side) for side in language_pair(name).split("-")] for name in (pair, other) if name]
-    if len(known) < 2 or {*map(len, known)} != {2} or None in (*known[0], *known[1]):
+    first, second = (_sides(name) if name else None for name in (pair, other))
+    if first is None or second is None:
         return False
-    codes = ([_SAME.get(code := str(side).partition("_")[0], code) for side in sides] for sides in known)
+    codes = (map(main_language, sides) for sides in (first, second))
     return any(first != second and not {first, second} & {_ANY, _UNKNOWN} for first, second in zip(*codes, strict=True))
 
 
 def is_of_pair(pair: str, pattern: str) -> bool:
-    """True if a language pair matches `pattern`, such as ``*-en``; a pattern without a region matches all regions."""
+    """True if a language pair matches `pattern`, such as ``*-en``.
+
+    A pattern without a region matches all regions, and one with a language that includes others matches these too.
+    """
     sides = zip(pair.partition("-")[::2], language_pair(pattern).partition("-")[::2], strict=True)
-    return all(wanted in (_ANY, side, side.partition("_")[0]) for side, wanted in sides)
+    return all(wanted in (_ANY, side, side.partition("_")[0], main_language(side)) for side, wanted in sides)
 
 
 def is_locale(name: str) -> bool:
     """True if a name is a single language with its region, such as ``zh-CN``."""
-    return bool(re.fullmatch(r"[a-z]{2,3}[-_][A-Z]{2}", name))
+    return bool(_LOCALE.match(name))
 
 
 def names_two_languages(pair: str) -> bool:
     """True if both languages of a pair are named, not given as ``*`` or ``?``."""
-    return not {_side(side) for side in pair.partition("-")[::2]} & {None, _ANY, _UNKNOWN}
+    sides = _sides(pair)
+    return sides is not None and not {*sides} & {_ANY, _UNKNOWN}
 
 
 def stated_pair(lp: str | None) -> str | None:
@@ -232,21 +259,36 @@ class LanguagePair(str):
 
     @property
     def source(self) -> str | None:
-        """Two-letter code of the source language, None if unknown."""
-        return self._side(0)
+        """Code of the source language or of one that includes it, None if unknown."""
+        return _language(self.source_tag)
 
     @property
     def target(self) -> str | None:
-        """Two-letter code of the target language, None if unknown."""
-        return self._side(2)
+        """Code of the target language or of one that includes it, as ``no`` for ``nb``; None if unknown."""
+        return _language(self.target_tag)
+
+    @property
+    def source_tag(self) -> str | None:
+        """Source language with its script and region, such as ``zh_Hant``, None if unknown."""
+        return self._tag(0)
+
+    @property
+    def target_tag(self) -> str | None:
+        """Target language with its script and region, such as ``zh_Hant``, None if unknown."""
+        return self._tag(1)
 
     def of(self, data: str) -> str:
         """Return the name of a data set, followed by this language pair if it is known, as in ``wmt en-zh``."""
         return f"{data} {self}" if self.known else data
 
-    def _side(self, place: int) -> str | None:
-        code = language_code(language_pair(self).partition("-")[place])
-        return code.partition("_")[0] if code else None
+    def _tag(self, place: int) -> str | None:
+        sides = _sides(self) or self.split("-")
+        # with two dashes it is unknown where the target language begins
+        return language_code(sides[place]) if place < len(sides) < 3 and not _one_language(self) else None
+
+
+def _language(tag: str | None) -> str | None:
+    return main_language(tag) if tag else None
 
 
 UNKNOWN_PAIR = LanguagePair(_UNKNOWN)

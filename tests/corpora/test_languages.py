@@ -33,6 +33,22 @@ SPELLINGS = {
     "ja-ko": ["jpn-kor", "ja_ko"],
     "en-fa": ["eng-fas", "en-per", "en-pes"],
     "aa-bb": ["aa-bb"],
+    "zh_CN-en_US": ["zh-cn-en-us", "ZH-CN-EN-US", "zh_cn-en_us", "ZH_CN-EN_US"],
+    "pt_BR-en": ["pt-br-en", "PT-BR-EN", "pt-BR-EN", "pt_br-en"],
+    "fr_CA-en": ["FR-CA-EN", "fr-ca-en", "fr-ca->en"],
+    "de_DE-en": ["de-de-en"],
+    "es_AR-en": ["es-ar-en"],
+    "de_DE-fr": ["de-de-fr"],
+    "nl-fr_BE": ["nl-fr-be"],
+    "en-pt_BR": ["en-pt-br", "EN-PT-BR"],
+    "en_US-de_DE": ["en-us-de-de", "EN-US-DE-DE", "en_us_de_de"],
+    "sr_Latn_RS-en": ["sr-Latn-RS-en", "sr-latn-rs-en", "SR-LATN-RS-EN"],
+    "en-es_419": ["en-es-419", "EN-ES-419"],
+    "en-de_1996": ["en-de-1996"],
+    "en_Latn-zh_Hant": ["eng_Latn-zho_Hant", "eng_latn-zho_hant", "ENG_LATN-ZHO_HANT"],
+    "en-az": ["en-azj", "English-Azerbaijani", "English-Azərbaycanca"],
+    "en-he": ["en-iw", "English-עברית"],
+    "fa-en": ["Farsi-English", "فارسی-English"],
 }
 
 
@@ -44,8 +60,38 @@ def test_a_language_pair_has_one_form(name: str, pair: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "name", ["fr-ca-es", "FR-CA-ES", "en-de-fr", "ca-es-es", "wmt-en-de", "zh-CN", "pt-BR", "en_US"]
+)
+def test_what_could_be_several_pairs_or_none_is_noted_and_has_no_languages(name: str, caplog) -> None:
+    pair = LanguagePair(language_pair(name))
+    assert (pair, pair.source, pair.target) == (name, None, None)
+    assert not names_two_languages(name)
+    data = from_records([ROW, {**ROW, "source": "b", "lp": name}])
+    assert data.language_pairs == ["?", name]
+    what = f"record 1: lp {name!r} is not clearly a pair of languages, so its languages count as unknown"
+    assert [record.getMessage() for record in caplog.records] == [
+        f"ranker: note: records: {what}: write it as en-de or, with regions, as en_US-zh_CN"
+    ]
+
+
+@pytest.mark.parametrize("name", ["news", "all", "multi-en", "xx-en", "fr-CA-es", "en-de_DE"])
+def test_labels_and_clear_pairs_bring_no_note(name: str, caplog) -> None:
+    from_records([{**ROW, "lp": name}])
+    assert not caplog.text
+
+
+def test_regions_of_any_case_are_chosen_by_any_case() -> None:
+    data = from_records([{**ROW, "source": lp, "lp": lp} for lp in ("zh-cn-en", "ZH_TW-EN", "de-en")])
+    assert of_language_pairs(data, ["*-en"]).language_pairs == ["de-en", "zh_CN-en", "zh_TW-en"]
+    assert of_language_pairs(data, ["zh-en"]).language_pairs == ["zh_CN-en", "zh_TW-en"]
+    assert of_language_pairs(data, ["zh-cn-en"]).language_pairs == ["zh_CN-en"]
+
+
+@pytest.mark.parametrize(
     ("name", "code"),
     [
+        *[("zh-cn", "zh_CN"), ("ZH_HANS", "zh_Hans"), ("Mandarin Chinese", "zh"), ("Latin American Spanish", "es")],
+        *[("Norwegian Bokmål", "nb"), ("Deutsch", "de"), ("中文", "zh"), ("Scottish Gaelic", "gd"), ("Latin", "la")],
         *[("Simplified Chinese", "zh"), ("Brazilian Portuguese", "pt"), ("English (US)", "en")],
         *[("Old English", None), ("not English", None), ("Low German", None), ("Ancient Greek", None)],
     ],

@@ -75,7 +75,8 @@ def test_no_letter_of_a_language_it_was_made_for_is_unknown(included):
     encoder = load(MULTILINGUAL)
     assert included.needs.english_options == ()
     assert set(encoder.files.languages) == set(LANGUAGES)
-    assert [LanguagePair(f"en-{code}").target for code in LANGUAGES] == LANGUAGES
+    assert [LanguagePair(f"en-{code}").target_tag for code in LANGUAGES] == LANGUAGES
+    assert {LanguagePair(f"en-{code}").target for code in LANGUAGES} <= {*LANGUAGES}
     letters = [
         *"aäčđęğħıłñøþžαωабвђіўаԱաაאبپچڈہअआকਕકଓகఅಅമසกກကកሀ가ひカ漢汉。،؟।«»“”„…–€",
         *map(chr, [*range(0x20, 0x7F), *range(0xC0, 0x100), *range(0x391, 0x3A2), *range(0x410, 0x450)]),
