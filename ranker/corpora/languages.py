@@ -51,6 +51,8 @@ _BETWEEN = re.compile(r"\s*(?:-+>|→|--+|[\u2010-\u2015\u2212>/|])\s*")
 _SEPARATOR = re.compile(r"\s*(?:-+>|→|--|[-\u2010-\u2015\u2212_>/|\s])\s*")
 _UNKNOWN = "?"
 _ANY = "*"
+_LABELS = (_UNKNOWN, _ANY, "", "all", "any", "many", "mixed", "multi", "multilingual", "other", "several", "various")
+"""Labels for anything but one language."""
 
 
 def language_code(name: str) -> str | None:
@@ -70,6 +72,9 @@ def language_code(name: str) -> str | None:
         named = {codes[word] if len(word) > 3 and word in codes else None for word in words}
         return named.pop() if len(named) == 1 else None
     language = codes.get(code[1].lower(), code[1].lower())
+    if language not in codes and re.search("[A-Za-z]{5}", code[2]):
+        # words, such as Old_Norse
+        return None
     return "_".join([language, *map(_subtag, re.findall(r"[A-Za-z0-9]+", code[2]))])
 
 
@@ -199,9 +204,24 @@ def unclear(name: str) -> bool:
 
 
 def pair_of(source: str | None, target: str | None) -> str | None:
-    """Make a language pair from two names of languages, with ``?`` if one is unknown; None if both are."""
-    codes = [language_code(side or "") or _UNKNOWN for side in (source, target)]
+    """Make a language pair from two names of languages; None if both are missing.
+
+    A missing language and ``any`` are written as ``?``; a name that is not known is kept.
+    """
+    codes = [language_code(side or "") or _label(side or "") for side in (source, target)]
     return None if codes == [_UNKNOWN] * 2 else "-".join(codes)
+
+
+def _label(name: str) -> str:
+    label = _SEPARATOR.sub("_", name.strip()).strip("_")
+    return _UNKNOWN if label.lower() in ("", "any", _ANY) else label
+
+
+def unknown_language(pair: str) -> str | None:
+    """Return the side of a language pair that is the name of an unknown language beside a known one, or None."""
+    sides = pair.split("-")
+    names = [side for side in sides if language_code(side) is None and side.lower() not in _LABELS]
+    return names[0] if len(sides) == 2 and len(names) == 1 and any(map(language_code, sides)) else None
 
 
 def contradict(pair: str | None, other: str | None) -> bool:

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.languages import language_pair, unclear
+from ranker.corpora.languages import language_pair, unclear, unknown_language
 from ranker.corpora.marked_errors import MarkedError, checked_errors, error_columns
 from ranker.corpora.near_sources import near_sources_note
 from ranker.corpora.own_references import mark_references
@@ -215,7 +215,7 @@ def build_dataset(
     if not size:
         raise DataError("contains no source, expected at least one", file=file or name)
     keys["lp"] = pd.array(pairs_in_one_form(_text(keys["lp"])), dtype=TEXT)
-    _note_unclear_pairs(_text(keys["lp"]), file or name, places, unit)
+    _note_pairs(_text(keys["lp"]), file or name, places, unit)
     keys["doc"] = _unless(keys["doc"], "")
     given = _unless(keys["seg_id"], "")
     keys["seg_id"] = _numbered(given, first)
@@ -301,15 +301,22 @@ def pairs_in_one_form(pairs: pa.ChunkedArray) -> pa.ChunkedArray:
     return pairs if known == written else pa.chunked_array([pa.array(known, pa.large_string()).take(encoded.indices)])
 
 
-def _note_unclear_pairs(pairs: pa.ChunkedArray, file: str, places: _Lines, unit: str) -> None:
-    """Note language pairs that could be several, and single languages with a region, whose languages are unknown."""
+def _note_pairs(pairs: pa.ChunkedArray, file: str, places: _Lines, unit: str) -> None:
+    """Note language pairs that could be several, and names of unknown languages."""
     encoded = distinct_values(pairs)
     for code, pair in enumerate(encoded.dictionary.to_pylist()):
-        if pair is not None and unclear(pair):
-            line = places.of("sources", pc.index(encoded.indices, code).as_py())
-            where = "" if line is None else f"{unit} {line}: "
-            what = f"{where}lp {pair!r} is not clearly a pair of languages, so its languages count as unknown"
-            log_note(f"{what}: write it as en-de or, with regions, as en_US-zh_CN", file)
+        if pair is None:
+            continue
+        if unclear(pair):
+            what = "is not clearly a pair of languages, so its languages count as unknown"
+            advice = "write it as en-de or, with regions, as en_US-zh_CN"
+        elif name := unknown_language(pair):
+            what, advice = f"names an unknown language, {name!r}", "write its code, such as de or deu"
+        else:
+            continue
+        line = places.of("sources", pc.index(encoded.indices, code).as_py())
+        where = "" if line is None else f"{unit} {line}: "
+        log_note(f"{where}lp {pair!r} {what}: {advice}", file)
 
 
 def _numbered(values: Any, first: int) -> Any:

@@ -153,6 +153,18 @@ def test_one_language_alone_is_half_a_pair(keys, pair) -> None:
     assert from_records([{**ROW, **keys}]).language_pairs == [pair]
 
 
+@pytest.mark.parametrize("make", [from_records, lambda rows: from_frame(pd.DataFrame(rows))])
+def test_unknown_languages_are_not_merged(make, caplog) -> None:
+    names = ["Farsi", "Klingon", "Old Norse", "Mandarin", "Kurdish", "any"]
+    rows = [{**ROW, "source": name, "src_lang": "English", "tgt_lang": name} for name in names]
+    assert make(rows).language_pairs == ["en-?", "en-Klingon", "en-Old_Norse", "en-fa", "en-ku", "en-zh"]
+    notes = [record.getMessage().partition(": lp ")[2] for record in caplog.records]
+    assert notes == [
+        "'en-Klingon' names an unknown language, 'Klingon': write its code, such as de or deu",
+        "'en-Old_Norse' names an unknown language, 'Old_Norse': write its code, such as de or deu",
+    ]
+
+
 def test_data_that_names_no_language_pair_is_of_the_one_that_is_stated() -> None:
     unstated = from_records([ROW])
     stated = of_language_pairs(unstated, ["eng_zho"])
