@@ -34,6 +34,21 @@ FAILS = [
     ("Es regnet.", "It rains.\n\nNote: literal.", "de-en", "preamble", "Note:"),
     ("Er kam.", "He came to the house to the house to the house.", "de-en", "repetition", "to the house (3 times)"),
     ("他来了。", "他他他他来了。", "en-zh", "repetition", "他 (4 times)"),
+    *(
+        ("He came home in the evening.", unit * times, f"en-{language}", "repetition", f"{unit} ({times} times)")
+        for language, unit, times in (
+            ("zh", "他回家", 3),
+            ("zh", "今天晚上他终于一个人回到了家", 2),
+            ("ja", "彼は夕方になって家に帰りました", 2),
+            ("th", "กลับบ้าน", 3),
+            ("th", "เขากลับมาที่บ้านตอนเย็น", 2),
+            ("th", "เมื่อวานนี้เขาเดินทางกลับมาถึงบ้านตอนเย็น", 2),
+            ("lo", "ລາວກັບບ້ານ", 3),
+            ("my", "အိမ်ပြန်", 3),
+            ("my", "သူညနေမှာအိမ်ကိုပြန်လာခဲ့တယ်", 2),
+            ("km", "គាត់មកផ្ទះ", 3),
+        )
+    ),
     (LONG, "Der Ausschuss traf sich am Montag", "en-de", "truncation", "ends with: "),
     ("Er wohnt im großen Haus an der See.", "He lives in the big house by the", "de-en", "truncation", "ends with: "),
     ("Das freut mich sehr.", f"{'ha' * 9}, {'x' * 30}", "de-en", "repetition", "x (30 times)"),
@@ -207,6 +222,23 @@ SOUND = [
     ("१२ लोग", "12 people", "hi-en"),
     ("Barack Obama, Berlin", "Barack Obama, Berlin", "de-en"),
     ("top, top, top, top", "Spitze, Spitze, Spitze, Spitze", "en-de"),
+    *(
+        (source, output, f"en-{language}")
+        for language, source, output in (
+            ("my", "Very well.", "ကောင်းကောင်း။"),
+            ("my", "He speaks English well.", "သူ အင်္ဂလိပ်စကား ကောင်းကောင်း ပြောတတ်တယ်။"),
+            ("my", "many kinds of places", "နေရာအမျိုးမျိုး"),
+            ("km", "little by little", "បន្តិចបន្តិច"),
+            ("th", "Hurry up, hurry up!", "เร็วเข้าเร็วเข้า"),
+            ("th", "city by city", "เมืองเมือง"),
+            ("lo", "good", "ດີດີ"),
+            ("bo", "slowly", "ག་ལེ་ག་ལེ"),
+            ("ja", "The train rattled along.", "ガタンゴトンガタンゴトン"),
+            ("zh", "Hurry up, hurry up!", "快点快点！"),
+            ("zh", "Thank you! Thank you!", "谢谢！谢谢！"),
+            ("th", "It is very, very, very good!", "ดีมากมากมาก"),
+        )
+    ),
     ("Übersetzung: Regen", "Translation: rain", "de-en"),
     ("iPhone 12 Pro Max", "iPhone 12 Pro Max", "en-zh"),
     ('<a href="x">Hier</a>', '<a href="y">Here</a>', "de-en"),

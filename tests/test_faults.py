@@ -12,7 +12,7 @@ import pytest
 
 import ranker
 from ranker import Ranker, from_records, load_dataset
-from ranker.checks.faults import outranked, without_votes
+from ranker.checks.faults import faults, outranked, without_votes
 from ranker.errors import DataError
 from ranker.extractors.base import fitted_on
 from ranker.extractors.registry import make
@@ -44,6 +44,22 @@ def test_what_is_no_translation_is_last_however_often_it_is_said(fault, referenc
     assert ranking["fault"].fillna("").tolist() == [""] * 3 + [fault] * 4
     assert ranking["rank"].tolist() == [1, 2, 3, 4, 4, 4, 4]
     assert ranking["margin"].isna().tolist() == [False, False, True, False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("lp", "source", "text", "faulty"),
+    [
+        ("en-my", "Very well.", "ကောင်းကောင်း။", False),
+        ("en-th", "Hurry up, hurry up!", "เร็วเข้าเร็วเข้า", False),
+        ("en-zh", "Thank you so much!", "谢谢谢谢！", False),
+        ("en-th", "He went home.", "เขากลับบ้านเขากลับบ้านเขากลับบ้าน", True),
+        ("en-my", "He came home in the evening.", "သူညနေမှာအိမ်ကိုပြန်လာခဲ့တယ်သူညနေမှာအိမ်ကိုပြန်လာခဲ့တယ်", True),
+        ("en-zh", "I do not know.", "我不知道我不知道我不知道", True),
+    ],
+)
+def test_a_short_text_said_twice_is_no_fault_in_scripts_without_spaces(lp, source, text, faulty):
+    data = from_records([{"lp": lp, "source": source, "candidates": [text, "1"]}])
+    assert faults(data).tolist() == ["repetition" if faulty else "", ""]
 
 
 def test_the_faulty_have_no_vote():

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranker.checks.pairs import PairedTexts
-from ranker.checks.texts import bare, clean_words, tables
+from ranker.checks.texts import bare, clean_words, joined, tables
 
 _CODE = re.compile(r"[{}=<>\\_|]|\(\)|::|;\s*$|^\s*[$#]|--\w")
 _QUOTED = re.compile("""["“„«‘]([^"“”„«»]{3,60})["”“»’]""")
@@ -49,7 +49,7 @@ def mixed(texts: PairedTexts, least: float = _SHARE) -> Iterator[tuple[int, str]
     for start, length, row in zip(starts[long].tolist(), lengths[long].tolist(), rows[long].tolist(), strict=True):
         first = start - texts.words[1][row]
         words = place[row][first : first + length]
-        run = (" " if sum(map(len, words)) > 1.5 * length else "").join(words)
+        run = joined(words)
         rest = _unquoted(run, texts.sources[texts.source[row]].as_py())
         if row in shown or not untranslated(rest, *texts.pair(row), part=True):
             continue

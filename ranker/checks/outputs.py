@@ -22,10 +22,11 @@ from ranker.checks.copies import copies, mixed, taken_over
 from ranker.checks.numbers import beyond_digits, certain, numbers, unmatched, written
 from ranker.checks.pairs import PairedTexts
 from ranker.checks.places import with_places
-from ranker.checks.texts import length_without, matches, tables, without_addresses
+from ranker.checks.texts import joined, length_without, matches, tables, without_addresses
 from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows
 from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.languages import LanguagePair, is_language, language_name
+from ranker.corpora.scripts import is_unspaced
 
 _FINAL = r"[.!?…。！？।؟።:;”“„\"»«)\]'’]\s*$"
 _BRACKET = r"[.!?。！？।؟][\"”»」']?\s*([(（\[【][^()（）\[\]【】]{4,}[)）\]】])\s*$"
@@ -35,9 +36,12 @@ _STOPS = ".!?…。！？।؟"
 _WORD = re.compile(r"[^\W\d_]+")
 _LONGEST_WORD = 8
 """Size of a source up to which "None" may be its translation."""
-_LONGEST_PERIOD = 20
+_LONGEST_PERIOD, _LONGEST_UNSPACED = 20, 40
+"""Number of words that are looked for again, and of characters in scripts without spaces."""
 _REPEATED = {1: 3, 2: 4, 3: 6, 4: 8}
 """Number of words that must equal the word one period earlier, by words per period; from five on, the period itself."""
+_SHORT = 12
+"""Number of characters, in scripts without spaces, up to which a text may repeat them once, as in reduplication."""
 _SHORTEST_LOOP, _LOOP = 20, re.compile(r"([^\W\d_]\S{0,9}?)\1{7,}")
 """Least number of characters, and pattern, of letters that repeat within a word."""
 _TAG = re.compile(r"</?[A-Za-z0-9:_-]+")
@@ -242,37 +246,60 @@ def _refusal(texts: PairedTexts) -> Failures:
 
 
 def repetition(texts: PairedTexts, least: float = 0.0) -> Failures:
-    """Yield the outputs in which immediately repeated words make up at least the share `least`."""
+    """Yield the outputs in which immediately repeated words make up at least the share `least`.
+
+    In scripts without spaces, where the words are characters, what is short must be repeated at least twice, and more
+    than twice as often as in the source or a reference; with a share `least`, it must make up a dozen characters too.
+    """
     codes, offsets, vocabulary = texts.words[0], texts.words[1], [*texts.words[2]]
-    text = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    sizes = np.diff(offsets)
+    text = np.repeat(np.arange(len(sizes)), sizes)
+    unspaced = np.array([*map(is_unspaced, vocabulary)], dtype=bool)
+    own, sources = len(texts.own), len(texts.sources)
+    said = np.ones(len(sizes), dtype=np.int64)
     shown: dict[int, str] = {}
+    short: dict[int, int] = {}
 
     @lru_cache(maxsize=1)
     def lower(row: int) -> str:
         return str(texts.every[row].as_py()).lower()
 
-    for period in range(1, _LONGEST_PERIOD + 1):
+    for period in range(1, _LONGEST_UNSPACED + 1):
+        if period == _LONGEST_PERIOD + 1:
+            kept = np.bincount(text, unspaced[codes], minlength=len(sizes)) > 0
+            kept[own:] |= kept[:own].any()
+            codes, text = codes[kept[text]], text[kept[text]]
         same = np.flatnonzero((codes[:-period] == codes[period:]) & (text[:-period] == text[period:]))
         starts = np.flatnonzero(np.diff(same, prepend=-2) != 1)
         lengths = np.diff(starts, append=len(same))
-        whole = np.diff(offsets)[text[same[starts]]]
-        long = (lengths >= _REPEATED.get(period, period)) & (lengths + period >= least * whole)
-        for start, length in zip(same[starts[long]].tolist(), lengths[long].tolist(), strict=True):
-            words = [vocabulary[code] for code in codes[start : start + period]]
-            if not all(map(str.isdigit, words)):
-                row, times = int(text[start]), 1 + length // period
-                if row not in shown and (times > 2 or not _taken_up(lower(row), words)):
-                    shown[row] = f"{' '.join(words)} ({times} times)"
+        rows, of_letters = text[same[starts]], unspaced[codes[same[starts]]]
+        heard = (lengths >= period + (of_letters & (period == 1))) & (rows >= own)
+        np.maximum.at(said, rows[heard], 1 + lengths[heard] // period)
+        long = (lengths >= _REPEATED.get(period, period)) & (lengths + period >= least * sizes[rows])
+        for start, length, row in zip(*(each[long].tolist() for each in (same[starts], lengths, rows)), strict=True):
+            unit, times = codes[start : start + period], 1 + length // period
+            words = [vocabulary[code] for code in unit]
+            few = period <= _SHORT and bool(unspaced[unit].any())
+            if few and (times == 2 or (least and length + period < _SHORT)):
+                continue
+            if row in shown or all(map(str.isdigit, words)) or (times == 2 and _taken_up(lower(row), words)):
+                continue
+            shown[row] = f"{joined(words)} ({times} times)"
+            if few:
+                short[row] = times
     for row in np.flatnonzero(matches(texts.every, rf"\S{{{_SHORTEST_LOOP}}}")).tolist():
         looped = texts.every[row].as_py()
         loop = max(_LOOP.finditer(looped), key=lambda match: len(match[0]), default=None)
         if loop and len(loop[0]) >= max(_SHORTEST_LOOP, least * len(looped)):
             shown.setdefault(row, f"{loop[1]} ({len(loop[0]) // len(loop[1])} times)")
-    _, source, reference = np.split(
-        np.isin(np.arange(len(offsets) - 1), [*shown]), np.cumsum([len(texts.own), len(texts.sources)])
-    )
+    _, source, reference = np.split(np.isin(np.arange(len(sizes)), [*shown]), np.cumsum([own, sources]))
     repeated = (source | texts.of_references(reference))[texts.source]
-    yield from ((row, what) for row, what in shown.items() if row < len(repeated) and not repeated[row])
+    for row, what in shown.items():
+        if row < own and not repeated[row]:
+            first, end = own + sources + texts.slots[texts.source[row] :][:2]
+            most = said[[own + texts.source[row], *range(first, end)]].max()
+            if short.get(row, 2 * most + 1) > 2 * most or most == 1:
+                yield row, what
 
 
 def _taken_up(text: str, words: list[str]) -> bool:

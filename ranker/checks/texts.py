@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,16 @@ import pyarrow.compute as pc
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.sanity import arrow_text
+from ranker.corpora.scripts import is_unspaced
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 """A large odd number, so that pairs of words have different products modulo 2**64."""
 _LETTERS = "\u2e80"
 """The first character of scripts whose characters are words."""
 _ADDRESS = r"[A-Za-z0-9._/@+:-]*[A-Za-z0-9][/_.][A-Za-z][A-Za-z0-9._/@+:-]*"
-_UNSPACED = r"([\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}])"
+_UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]"
+_CLUSTER = rf"({_UNSPACED}(?:[\x{{1039}}\x{{17D2}}]\p{{L}}|[\p{{M}}\x{{0E33}}\x{{0EB3}}])*)"
+"""A grapheme cluster of a script without spaces, with stacked consonants and the Thai and Lao vowel am."""
 
 
 @functools.cache
@@ -52,11 +55,16 @@ def without_addresses(texts: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def clean_words(texts: pa.ChunkedArray, *, lower: bool = True) -> pa.ListArray:
-    """Return each text's words without punctuation and URLs; in scripts without spaces each character is a word."""
+    """Return each text's words without punctuation and URLs; in scripts without spaces each cluster is a word."""
     bare = without_urls(texts)
-    apart = pc.replace_substring_regex(pc.utf8_lower(bare) if lower else bare, _UNSPACED, r" \1 ")
+    apart = pc.replace_substring_regex(pc.utf8_lower(bare) if lower else bare, _CLUSTER, r" \1 ")
     clean = pc.utf8_trim_whitespace(pc.replace_substring_regex(apart, r"[^\p{L}\p{M}\p{N}]+", " "))
     return pc.utf8_split_whitespace(clean).combine_chunks()
+
+
+def joined(words: Sequence[str]) -> str:
+    """Return words of `clean_words` as one text, with spaces unless most of them are of scripts without spaces."""
+    return ("" if 2 * sum(map(is_unspaced, words)) > len(words) else " ").join(words)
 
 
 def bare(texts: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.corpora.scripts import WITHOUT_SPACES
+from ranker.corpora.scripts import WITHOUT_SPACES, is_unspaced
 from ranker.errors import DataError, counted, log_note
 
 _NO_SPACES = "".join(f"{chr(first)}-{chr(last)}" for first, last in WITHOUT_SPACES)
@@ -72,7 +72,7 @@ class _Stream:
         for number, ((before, end), (start, _)) in enumerate(itertools.pairwise(found), 1):
             between = text[end:start]
             ends_line = "\n" in between
-            if between or _is_unspaced(text[before]) or _is_unspaced(text[start]):
+            if between or is_unspaced(text[before]) or is_unspaced(text[start]):
                 places.append(number)
                 after_sentence = _SENTENCE_END.search(text, max(0, end - 4), end)
                 costs.append(0.0 if ends_line else _AFTER_SENTENCE if after_sentence else _INSIDE)
@@ -101,7 +101,7 @@ class _Stream:
         parts = self.text[self.starts[begin] : self.ends[end - 1]].split("\n")
         line = parts[0]
         for part in filter(None, parts[1:]):
-            line += ("" if line and _is_unspaced(line[-1]) and _is_unspaced(part[0]) else " ") + part
+            line += ("" if line and is_unspaced(line[-1]) and is_unspaced(part[0]) else " ") + part
         return line
 
 
@@ -204,7 +204,3 @@ def _differences(stream: _Stream, bounds: Sequence[int]) -> Iterator[str]:
 
 def _key(word: str) -> str:
     return word.lower()[:_STEM]
-
-
-def _is_unspaced(character: str) -> bool:
-    return any(first <= ord(character) <= last for first, last in WITHOUT_SPACES)

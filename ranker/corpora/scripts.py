@@ -23,3 +23,8 @@ BLOCKS = (
 """Languages identified by their script, each with the first and last character of a block of it."""
 WITHOUT_SPACES = tuple((first, last) for language, first, last in BLOCKS if language != HANGUL)
 """First and last characters of the scripts that put no spaces between words."""
+
+
+def is_unspaced(text: str) -> bool:
+    """True if a text begins with a character of a script that puts no spaces between words."""
+    return any(first <= ord(character) <= last for character in text[:1] for first, last in WITHOUT_SPACES)

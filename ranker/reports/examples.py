@@ -17,7 +17,7 @@ from ranker.evaluation.explanations.spans import CandidateSpans, Span
 from ranker.extractors.base import Extractor
 from ranker.reports.sources import Output, SourceOutputs
 from ranker.reports.texts import start_of
-from ranker.text.matched_words import flags, readable_batch
+from ranker.text.matched_words import flags, readable_batch, words_of
 
 Mark = Literal["", "same", "near", "missing", "only", "minor", "major"]
 _TRIPLET = re.compile(r"[\w-]+\((.+), (.+)\)")
@@ -90,9 +90,7 @@ def show(
     """
     batch = readable_batch(dataset, lowercase=False)
     place = int(dataset.candidate_source[source.outputs[0].row])
-    references = [
-        batch.segments.words(batch.reference[row]) for row in range(*dataset.reference_offsets[place : place + 2])
-    ]
+    references = [words_of(batch, batch.reference[row]) for row in range(*dataset.reference_offsets[place : place + 2])]
     counted = [Counter(map(str.lower, words)) for words in references]
     known: Counter[str] = Counter()
     for counts in counted:
@@ -100,7 +98,7 @@ def show(
     present: Counter[str] = Counter()
     candidates = []
     for output in source.outputs:
-        words = batch.segments.words(batch.candidate[output.row])
+        words = words_of(batch, batch.candidate[output.row])
         evidence = [
             (str(extractor), reference, matched)
             for extractor in extractors
@@ -151,7 +149,7 @@ def differences(dataset: Dataset, first: int, second: int) -> tuple[tuple[TextRu
     rows = [int(batch.candidate[row]) for row in (first, second)]
     texts = [dataset.candidates["text"].iloc[row] for row in (first, second)]
     # the visible part of a long text has no more words than characters
-    words = [batch.segments.words(row)[: len(start_of(text))] for row, text in zip(rows, texts, strict=True)]
+    words = [words_of(batch, row)[: len(start_of(text))] for row, text in zip(rows, texts, strict=True)]
     common = _common([word.lower() for word in words[0]], [word.lower() for word in words[1]])
     kinds: list[list[tuple[Mark, bool]]] = [[("" if same else "only", False) for same in side] for side in common]
     left, right = (_cut(_runs(*parts)) for parts in zip(texts, words, kinds, strict=True))

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.graphemes import cluster_starts
+from ranker.corpora.scripts import is_unspaced
 from ranker.text.tokens import TokenBatch, missing_tokenizer, token_batch
 
 
@@ -14,12 +16,23 @@ def readable_batch(dataset: Dataset, *, lowercase: bool = True) -> TokenBatch:
     return token_batch(dataset, "any" if missing_tokenizer(dataset) else "auto", lowercase=lowercase)
 
 
+def words_of(batch: TokenBatch, sentence: int) -> list[str]:
+    """Return the words of a sentence; tokens of a script without spaces are joined to whole grapheme clusters."""
+    words: list[str] = []
+    for token in batch.segments.words(sentence):
+        if words and is_unspaced(words[-1]) and len(cluster_starts(words[-1] + token)) == 1:
+            words[-1] += token
+        else:
+            words.append(token)
+    return words
+
+
 def matched_words(batch: TokenBatch, candidate: int) -> Counter[str]:
     """Count the words that a candidate shares with its references, each at most as often as in a single reference."""
     known: Counter[str] = Counter()
     for reference in batch.references_of(candidate):
-        known |= Counter(batch.segments.words(reference))
-    return Counter(batch.segments.words(int(batch.candidate[candidate]))) & known
+        known |= Counter(words_of(batch, reference))
+    return Counter(words_of(batch, int(batch.candidate[candidate]))) & known
 
 
 def words_matched_by_one(batch: TokenBatch, first: int, second: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -36,7 +49,7 @@ def words_missed_by_both(batch: TokenBatch, first: int, second: int) -> tuple[st
     references = batch.references_of(first)
     if not references:
         return ()
-    words = batch.segments.words(references[0])
+    words = words_of(batch, references[0])
     missed = Counter(words) - (matched_words(batch, first) | matched_words(batch, second))
     return stretches(batch.texts[references[0]], words, flags(words, missed))
 
@@ -44,7 +57,7 @@ def words_missed_by_both(batch: TokenBatch, first: int, second: int) -> tuple[st
 def stretches_of(batch: TokenBatch, candidate: int, wanted: Counter[str]) -> tuple[str, ...]:
     """Return the stretches of a candidate that consist of `wanted` words, each used at most as often as its count."""
     sentence = int(batch.candidate[candidate])
-    words = batch.segments.words(sentence)
+    words = words_of(batch, sentence)
     return stretches(batch.texts[sentence], words, flags(words, wanted))
 
 

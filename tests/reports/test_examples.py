@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranker import Ranker
+from ranker import Ranker, from_records
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.ranking.by_score import rank_by
 from ranker.reports.examples import choose, choose_unjudged, mark, show
@@ -15,6 +15,7 @@ from ranker.reports.findings import examine
 from ranker.reports.ranker_page import ranker_report
 from ranker.reports.sources import outputs_by_source, packed
 from ranker.reports.texts import START
+from ranker.text.matched_words import readable_batch, words_of
 from ranker.text.tokens import tokenise
 from tests.reports.test_pages import unpacked
 
@@ -34,6 +35,23 @@ def test_words_match_as_often_as_a_reference_has_them():
         (" ", "", False),
         ("ran", "", False),
     ]
+
+
+@pytest.mark.parametrize(
+    ("lp", "text", "reference", "runs"),
+    [
+        ("en-km", "នៅ", "ន", [("នៅ", "")]),
+        ("en-km", "ន", "នៅ", [("ន", "")]),
+        ("en-th", "น้ำดี", "นำดี", [("น้ำ", ""), ("ดี", "same")]),
+        ("en-my", "သတ္တဝါ", "သတဝါ", [("သ", "same"), ("တ္တ", ""), ("ဝါ", "same")]),
+    ],
+)
+def test_a_mark_has_whole_characters(lp, text, reference, runs):
+    data = from_records([{"lp": lp, "source": "a", "references": [reference], "candidates": [text]}])
+    batch = readable_batch(data, lowercase=False)
+    words = words_of(batch, int(batch.candidate[0]))
+    known = Counter(words_of(batch, int(batch.reference[0])))
+    assert [(run.text, run.word) for run in mark(text, words, known, [])] == runs
 
 
 def test_triplets_and_near_matches_are_marked():

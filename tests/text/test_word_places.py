@@ -21,6 +21,8 @@ from ranker.text.word_places import word_places
         ("नमस्ते दुनिया", ["नमस्ते", "दुनिया"]),
         ("cafe\u0301 bon", ["cafe\u0301", "bon"]),
         ("ja 👩‍👩‍👧👍🏽!", ["ja", "👩‍👩‍👧", "👍🏽", "!"]),
+        ("บันน้ำ", ["บั", "น", "น้ำ"]),
+        ("បន្តិច 🇩🇪🇫🇷", ["ប", "ន្តិ", "ច", "🇩🇪", "🇫🇷"]),
         ("שָׁלוֹם עולם", ["שָׁלוֹם", "עולם"]),
         ("\u0301a", ["\u0301", "a"]),
         # Malayalam and Sinhala words may end with a joiner; Persian ones have non-joiners inside

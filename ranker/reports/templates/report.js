@@ -80,7 +80,7 @@
   // Words, single characters of scripts that write no spaces, and punctuation.
   const ALONE = "[\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}]";
   const LETTER = `(?:(?!${ALONE})[\\p{L}\\p{M}\\p{N}])`;
-  const WORD = new RegExp(`${ALONE}\\p{M}*|${LETTER}+(?:['’.,-]${LETTER}+)*|\\S`, "gu");
+  const WORD = new RegExp(`${ALONE}(?:[\\u1039\\u17d2]\\p{L}|[\\p{M}\\u0e33\\u0eb3])*|${LETTER}+(?:['’.,-]${LETTER}+)*|\\S`, "gu");
   const words = text => [...text.matchAll(WORD)].map(one => ({ text: one[0], key: one[0].toLowerCase(), at: one.index }));
 
   function counted(tokens) {
