@@ -214,7 +214,7 @@ def human_scores(dataset: Dataset, kind: str = AUTO, *, repeated: bool = False) 
     scores = mean_ratings(dataset, ratings, values)
     if wanted.name == WIN_RATE and _compared(dataset):
         rated = np.bincount(dataset.candidate_source, weights=~np.isnan(scores), minlength=len(dataset.sources)) > 0
-        scores = np.where(rated[dataset.candidate_source], scores, _win_rates(dataset))
+        scores = np.where(rated[dataset.candidate_source], scores, _win_rates(dataset, repeated))
     return sign * scores
 
 
