@@ -156,7 +156,8 @@ def tau_b(counts: npt.ArrayLike) -> FloatArray:
     by_score = total - values[..., SCORE_TIED] - values[..., BOTH_TIED]
     by_human = total - values[..., HUMAN_TIED] - values[..., BOTH_TIED]
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray((values[..., CONCORDANT] - values[..., DISCORDANT]) / np.sqrt(by_score) / np.sqrt(by_human))
+        result = (values[..., CONCORDANT] - values[..., DISCORDANT]) / np.sqrt(by_score) / np.sqrt(by_human)
+    return np.asarray(np.clip(result, -1.0, 1.0))
 
 
 def tau_c(counts: npt.ArrayLike, size: npt.ArrayLike, classes: npt.ArrayLike) -> FloatArray:
@@ -169,7 +170,7 @@ def tau_c(counts: npt.ArrayLike, size: npt.ArrayLike, classes: npt.ArrayLike) ->
     with np.errstate(invalid="ignore", divide="ignore"):
         scale = np.asarray(size, dtype=np.float64) ** 2 * (fewest - 1) / fewest
         result = 2 * (values[..., CONCORDANT] - values[..., DISCORDANT]) / scale
-    return np.asarray(np.where(fewest > 1, result, np.nan))
+    return np.asarray(np.clip(np.where(fewest > 1, result, np.nan), -1.0, 1.0))
 
 
 def distinct(values: npt.ArrayLike, group: npt.ArrayLike, groups: int) -> Int64Array:

@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ranker.errors import OptionError
-from ranker.evaluation.correlation.pair_counts import accuracy_with_ties, consistency_share, count_pairs, tau, tau_b
+from ranker.evaluation.correlation.pair_counts import (
+    accuracy_with_ties,
+    consistency_share,
+    count_pairs,
+    tau,
+    tau_b,
+    tau_c,
+)
 from ranker.evaluation.correlation.pairwise_accuracy import limit_p_values, pairwise_accuracy, soft_accuracy
 from ranker.evaluation.correlation.pearson import moments, pearson_of_moments, pearson_rows
 from ranker.evaluation.correlation.tie_calibration import calibrate
@@ -201,3 +208,12 @@ def test_undefined_pairs_of_systems_are_left_out():
     assert np.isnan(pairwise_accuracy([1], [1]))
     assert soft_accuracy([0.1, np.nan], [0.3, 0.9]) == pytest.approx(0.8)
     assert np.isnan(soft_accuracy([np.nan], [0.9]))
+
+
+@pytest.mark.parametrize("size", range(2, 30))
+def test_no_correlation_exceeds_one_by_rounding(size):
+    values = np.arange(float(size))
+    for sign in (1.0, -1.0):
+        counts = count_pairs(values, sign * values, [0, size])
+        assert tau_b(counts).tolist() == pytest.approx([sign])
+        assert np.abs([tau_b(counts), tau_c(counts, size, size)]).max() <= 1
