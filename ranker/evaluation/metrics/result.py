@@ -45,6 +45,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMAT = "ranker-comparison/1"
+LEFT_OUT = 0.05
+"""Smallest share of the sources that a statistic leaves out for one metric alone of which a note tells."""
+MOST_NAMED = 4
+"""Number of metrics that such a note names, those that leave out most first."""
 ScopeType = Literal["language-pair", "mean"]
 
 
@@ -161,7 +165,8 @@ class Cell:
     undefined: int
     """Number of sources or other units that are left out because their value is undefined."""
     detail: Mapping[str, float] = field(default_factory=dict)
-    """Further values: ``epsilon`` of tie calibration, ``variance`` over sources of a mean."""
+    """Further values: ``epsilon`` of tie calibration, ``variance`` over sources of a mean, and ``left_out_alone``, the
+    number of units that are undefined, but defined for another metric; absent if it is 0."""
 
 
 @dataclass(frozen=True)
@@ -254,7 +259,7 @@ class Comparison(TableResult):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on intervals from few sources, and on p-values from too few resamples to be significant."""
+        """Notes on p-values from too few resamples, intervals from few sources, and means over different sources."""
         settings = self.settings
         pairs = [_defined_pairs(tests) for tests in self.pairwise_tests if tests.test != "williams"]
         tested = [count for count in pairs if count]
@@ -265,7 +270,33 @@ class Comparison(TableResult):
             where = ""
         note = too_few_resamples(settings.resamples, max(short), correction, alpha, where) if short else None
         sizes = [few_sources(scope.sources, scope.title) for scope in self.scopes if scope.lp and settings.resamples]
-        return tuple(filter(None, [note, *sizes]))
+        return tuple(filter(None, [note, *sizes, *self._means_of_different_sources()]))
+
+    def _means_of_different_sources(self) -> list[str]:
+        """Return a note for each statistic in the table whose mean leaves out many sources for some metrics only."""
+        titles = {scope.id: scope.title for scope in self.scopes if scope.type == "language-pair"}
+        whole = "; acc-eq counts all sources" if any(each.id == "segment.acc-eq" for each in self.statistics) else ""
+        notes = []
+        for statistic in self.statistics:
+            shares: dict[str, tuple[float, str]] = {}
+            for cell in self.cells:
+                alone = int(cell.detail.get("left_out_alone", 0))
+                units = cell.count + alone
+                # without any count, no figure is shown
+                if cell.statistic == statistic.id and cell.scope in titles and alone and cell.count:
+                    text = f"{cell.metric} leaves out {alone:,} of {units:,} ({titles[cell.scope]})"
+                    shares[cell.metric] = max(shares.get(cell.metric, (0.0, "")), (alone / units, text))
+            many = [text for share, text in sorted(shares.values(), reverse=True) if share >= LEFT_OUT]
+            if not many or not statistic.shown:
+                continue
+            unit, more = "source" if statistic.level == "segment" else statistic.level, len(many) - MOST_NAMED
+            named = ", ".join(many[:MOST_NAMED]) + (f", and {counted(more, 'more metric')}" if more > 0 else "")
+            what = (
+                f"{statistic.title} is averaged over the {unit}s whose outputs a metric does not score alike: {named}"
+            )
+            tests = f"such means, and tests of their differences, are over different {unit}s"
+            notes.append(f"{what}; {tests}{whole if unit == 'source' else ''}")
+        return notes
 
     def document(self) -> dict[str, Any]:
         """Return the comparison as JSON values."""

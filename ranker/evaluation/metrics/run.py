@@ -252,7 +252,7 @@ def _resampled(group: StatisticSet, parts: Sequence[CandidateScores], weights: F
     return {
         identity: _Values(
             np.stack(columns, axis=1),
-            basis[identity],
+            Basis.compared(basis[identity]),
             (group.units,),
             np.stack(pooled[identity], axis=1) if identity in pooled else None,
         )
@@ -385,6 +385,8 @@ def _cells(
         detail = dict(basis.detail)
         if len(basis.values) > 1:
             detail["variance"] = float(basis.values.var(ddof=1))
+        if basis.left_out_alone:
+            detail["left_out_alone"] = basis.left_out_alone
         cells.append(
             Cell(
                 statistic.id,

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
 
-from ranker.arrays import FloatArray, offsets_of
+from ranker.arrays import BoolArray, FloatArray, offsets_of
 from ranker.errors import DataError
 from ranker.evaluation.choices import Level
 from ranker.evaluation.correlation.pair_counts import (
@@ -169,18 +169,32 @@ class Basis:
     values: FloatArray = field(default_factory=lambda: np.zeros(0))
     """Values per source that are averaged; empty for statistics that are no mean over sources."""
     detail: Mapping[str, float] = field(default_factory=dict)
+    defined: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    """True for the units of a mean whose value is defined; empty if each is, or the statistic is no mean."""
+    left_out_alone: int = 0
+    """Number of units that are undefined, but defined for another metric."""
 
     @classmethod
     def of_mean(cls, values: FloatArray) -> Basis:
         """Return the `Basis` of a mean: the values that are not NaN, their number, and the number of NaN values."""
-        defined = values[~np.isnan(values)]
-        return cls(len(defined), len(values) - len(defined), defined)
+        defined = ~np.isnan(values)
+        return cls(int(defined.sum()), int((~defined).sum()), values[defined], defined=defined)
 
     @classmethod
     def together(cls, parts: Sequence[Basis]) -> Basis:
         """Combine the bases of several scopes into the basis of their mean."""
         values = np.concatenate([part.values for part in parts])
-        return cls(sum(part.count for part in parts), sum(part.undefined for part in parts), values)
+        alone = sum(part.left_out_alone for part in parts)
+        return cls(
+            sum(part.count for part in parts), sum(part.undefined for part in parts), values, left_out_alone=alone
+        )
+
+    @classmethod
+    def compared(cls, metrics: Sequence[Basis]) -> list[Basis]:
+        """Return the bases of one statistic for several metrics, with the number of units `left_out_alone`."""
+        known = np.array([basis.defined for basis in metrics])
+        alone = (known.any(axis=0) & ~known).sum(axis=1).tolist()
+        return [replace(basis, left_out_alone=number) for basis, number in zip(metrics, alone, strict=True)]
 
 
 Measured = tuple[FloatArray, dict[str, Basis]]
@@ -353,8 +367,9 @@ class DocumentStatistics(StatisticSet):
     def measure(self, scored: CandidateScores) -> Measured:
         """Return Spearman's rho of each document, as columns."""
         rho = group_spearman(self._means(scored.system_scores), self.human, self.offsets)
-        defined = int((~np.isnan(rho)).sum())
-        return _defined(rho), {"document.spearman": Basis(defined, self.units - defined)}
+        defined = ~np.isnan(rho)
+        number = int(defined.sum())
+        return _defined(rho), {"document.spearman": Basis(number, self.units - number, defined=defined)}
 
     def values(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> StatisticValues:
         """Compute the document-level statistic from the metric's summed `own` columns."""

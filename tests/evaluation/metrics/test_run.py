@@ -589,6 +589,42 @@ def test_a_metric_in_another_unit_has_the_same_rank(human):
     assert {cell.rank for cell in compare([(graded(human, documents=6), scored)], resamples=0).cells} == {1}
 
 
+def test_a_note_tells_which_metrics_are_averaged_over_other_sources():
+    human = np.random.default_rng(4).permuted(np.tile(np.arange(5.0), (80, 1)), axis=1)
+    constant = np.arange(80) % 5 > 0
+    judge = np.where(constant[:, np.newaxis], 90.0, human)
+    near = human + np.random.default_rng(5).normal(size=human.shape)
+    scored = [CandidateScores("judge", judge.ravel()), CandidateScores("near", near.ravel())]
+    found = compare([(graded(human), scored)], resamples=50)
+    cell = found.cell("segment.spearman", "test/xx-en", "judge")
+    assert cell.value == pytest.approx(1)
+    assert (cell.count, cell.undefined, cell.detail["left_out_alone"]) == (16, 64, 64)
+    assert "left_out_alone" not in found.cell("segment.spearman", "test/xx-en", "near").detail
+    (note,) = (note for note in found.notes if "averaged" in note)
+    assert note == (
+        "Spearman is averaged over the sources whose outputs a metric does not score alike: judge leaves out 64 of 80 "
+        "(test xx-en); such means, and tests of their differences, are over different sources; acc-eq counts all "
+        "sources"
+    )
+    assert Comparison.from_json(found.to_json()).notes == found.notes
+    # sources that no metric orders are left out for all, and few change little
+    alike = [replace(each, scores=np.where(np.repeat(constant, 5), 1.0, each.scores)) for each in scored]
+    few = replace(scored[0], scores=np.where(np.arange(400) < 15, 1.0, human.ravel()))
+    for others in (alike, [few, scored[1]], scored[:1]):
+        assert not any("averaged" in note for note in compare([(graded(human), others)], resamples=50).notes)
+
+
+def test_a_note_names_the_documents_that_a_metric_leaves_out():
+    human = np.random.default_rng(4).permuted(np.tile(np.arange(5.0), (80, 1)), axis=1)
+    judge = np.where(np.arange(80)[:, np.newaxis] < 16, 90.0, human)
+    scored = [CandidateScores("judge", judge.ravel()), CandidateScores("near", human.ravel())]
+    found = compare([(graded(human, documents=8), scored)], levels=("document",), resamples=50)
+    assert [note for note in found.notes if "averaged" in note] == [
+        "document Spearman is averaged over the documents whose outputs a metric does not score alike: judge leaves "
+        "out 2 of 10 (test xx-en); such means, and tests of their differences, are over different documents"
+    ]
+
+
 def test_english_of_a_region_is_english(human):
     data = concatenate_datasets([graded(human, lp) for lp in ("de-en_GB", "en-de", "zh-en")])
     scopes = {scope.id: scope for scope in compare([(data, metrics(np.tile(human, (3, 1)), 1))], resamples=0).scopes}
