@@ -94,7 +94,7 @@ def _rank_systems(dataset: Dataset, kind: str, method: RankingMethod, resamples:
         rankings = rank_systems(dataset, kind, method=method, resamples=resamples)
     rows = [{"lp": ranking.lp, **dataclasses.asdict(system)} for ranking in rankings for system in ranking.systems]
     signed_data = f"{dataset.name}#{dataset.fingerprint[:8]}"
-    head = f"systems by {rankings[0].method if rankings else method}"
+    head = f"systems by {rankings[0].title if rankings else method}"
     signature = make_signature(head, {"data": signed_data, "resamples": resamples, "seed": 0})
     emit(form, None, rows, signature=signature, title=f"{dataset.name}: systems as people rank them")
 

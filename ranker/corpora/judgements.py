@@ -3,7 +3,7 @@
 A *kind* names what people were asked. ``fluency`` and ``adequacy`` are scores of judges (else the corpus's own
 ``fluency_z``, else ``fluency_raw``); ``win-rate`` is wins / (wins + losses) of a candidate against its peers;
 ``mean-rank`` its mean place in relative rankings; ``mqm`` the error penalty of MQM. Any other rating of the corpus goes
-by its own name. Ratings by judges whose names are known are standardised per judge over the data set, but for MQM's
+by its own name. Ratings by judges whose names are known are standardised per judge and language pair, but for MQM's
 penalties, and averaged over a candidate's judges. Scores come out so that higher is better: ratings whose names say
 that lower is better (see `ranker.corpora.column_names`), or that were asked for as ``NAME:lower``, are negated.
 Penalties of which none is above 0 were negated before, as MQM is often published, so higher is better.
@@ -45,6 +45,7 @@ RATINGS = {
 WITHIN_SOURCES = (PREFERENCES, "win-rate", "mean-rank")
 """Kinds of judgement that compare the outputs of a source, so that it does not matter how difficult the source is."""
 _DIRECTIONS = {"lower": True, "higher": False}
+_AS_IT_IS, _LEFT_OUT = -1, -2
 _COUNTS = ("_n", "_sd", "rr_wins", "rr_losses", "rr_ties")
 
 
@@ -206,42 +207,89 @@ def human_scores(dataset: Dataset, kind: str = AUTO, *, repeated: bool = False) 
     ratings = ratings_of(dataset, wanted.name)
     if not len(ratings):
         return sign * _win_rates(dataset, repeated)
-    values = ratings["value"].to_numpy(np.float64)
-    judges = ratings["judge"].fillna("").to_numpy(object)
-    if any(judges) and wanted.name != MQM:
-        values = _standardised(values, pd.factorize(judges)[0])
-        _note_apart(dataset, wanted.name)
-    scores = mean_ratings(dataset, ratings, values)
+    values, scale = ratings["value"].to_numpy(np.float64), _scales(dataset, wanted.name)
+    standard = scale >= 0
+    if standard.any():
+        values = values.copy()
+        values[standard] = _standardised(values[standard], np.unique(scale[standard], return_inverse=True)[1])
+    _note_scales(dataset.context, wanted.name)
+    known = scale != _LEFT_OUT
+    scores = mean_ratings(dataset, ratings[known], values[known])
     if wanted.name == WIN_RATE and _compared(dataset):
         rated = np.bincount(dataset.candidate_source, weights=~np.isnan(scores), minlength=len(dataset.sources)) > 0
         scores = np.where(rated[dataset.candidate_source], scores, _win_rates(dataset, repeated))
     return sign * scores
 
 
+def standardised_language_pairs(dataset: Dataset, kind: str) -> set[str]:
+    """Return the language pairs in which human scores of a kind are ratings standardised per judge."""
+    name = Kind.parse(kind).name
+    rows = ratings_of(dataset, name)["candidate"].to_numpy(np.int64)[_scales(dataset, name) >= 0]
+    return set(dataset.source_language_pairs[dataset.candidate_source[rows]])
+
+
 @view
-def _note_apart(dataset: Dataset, kind: str) -> None:
-    """Note once that judges rated different systems, which scores standardised per judge do not compare."""
+def _scales(dataset: Dataset, kind: str) -> Int64Array:
+    """Return the number of each rating's scale, which is that of its judge in its language pair.
+
+    It is `_LEFT_OUT` for the only rating of a judge, which cannot be standardised, and `_AS_IT_IS` for ratings that are
+    not standardised: of MQM, without judges, and where no judge gave two, since such names identify nobody.
+    """
+    ratings = ratings_of(dataset, kind)
+    judges, names = pd.factorize(ratings["judge"].fillna("").to_numpy(object))
+    named = names[judges].astype(bool)
+    if kind == MQM or not named.any():
+        return np.full(len(ratings), _AS_IT_IS)
+    pairs = dataset.source_language_pairs[dataset.candidate_source[ratings["candidate"].to_numpy(np.int64)]]
+    pair = pd.factorize(pairs)[0]
+    scale = np.unique(pair * len(names) + judges, return_inverse=True)[1].astype(np.int64)
+    several = np.bincount(scale)[scale] > 1
+    by_judge = (np.bincount(pair, named & several) > 0)[pair]
+    return np.where(by_judge, np.where(several, scale, _LEFT_OUT), _AS_IT_IS)
+
+
+@view
+def _note_scales(dataset: Dataset, kind: str) -> None:
+    """Note once which ratings are not standardised per judge, and systems that standardised ratings do not compare."""
+    ratings, scale = ratings_of(dataset, kind), _scales(dataset, kind)
+    if kind == MQM or ratings["judge"].isna().all():
+        return
+    rows = ratings["candidate"].to_numpy(np.int64)
+    pair, pairs = pd.factorize(dataset.source_language_pairs[dataset.candidate_source[rows]])
+    if left_out := int((scale == _LEFT_OUT).sum()):
+        what = "by judges who gave no other in the language pair: a single rating cannot be standardised"
+        log_note(f"left out {counted(left_out, f'{kind} rating')} {what}", dataset.name)
+    named = ratings["judge"].notna().to_numpy(bool)
+    if len(as_they_are := pairs[np.unique(pair[named & (scale == _AS_IT_IS)])]):
+        listed = ", ".join(as_they_are[:4]) + (", ..." if len(as_they_are) > 4 else "")
+        what = f"no judge gave two {kind} ratings, so they are compared as they are, not standardised per judge"
+        log_note(f"{listed}: {what}", dataset.name)
+    standard = scale >= 0
+    _note_apart(dataset, rows[standard], pair[standard], pairs, scale[standard])
+
+
+def _note_apart(dataset: Dataset, rows: Int64Array, pair: Int64Array, pairs: pd.Index, scale: Int64Array) -> None:
+    """Note that judges rated different systems, which scores standardised per judge do not compare.
+
+    `rows`, `pair` and `scale` are the candidate, language pair and scale of each rating.
+    """
     from scipy.sparse import coo_array  # slow
     from scipy.sparse.csgraph import connected_components
 
-    ratings = ratings_of(dataset, kind)
-    rows = ratings["candidate"].to_numpy(np.int64)
-    pair, pairs = pd.factorize(dataset.source_language_pairs[dataset.candidate_source[rows]])
     system, names = pd.factorize(dataset.candidates["system"].iloc[rows], sort=True)
-    judge = pd.factorize(ratings["judge"], use_na_sentinel=False)[0]
     if are_numbered(names):
         return
-    for code, lp in enumerate(pairs):
+    for code in np.unique(pair):
         inside = pair == code
-        size = len(names) + int(judge.max()) + 1
-        links = coo_array((np.ones(inside.sum()), (system[inside], len(names) + judge[inside])), shape=(size, size))
+        size = len(names) + int(scale.max()) + 1
+        links = coo_array((np.ones(inside.sum()), (system[inside], len(names) + scale[inside])), shape=(size, size))
         group = connected_components(links, directed=False)[1][np.unique(system[inside])]
         if (group != group[0]).any():
             listed = names[np.unique(system[inside])]
             groups = listed[group == group[0]].tolist(), listed[group != group[0]].tolist()
             both = " and ".join(f"{', '.join(some[:4])}{', ...' if len(some) > 4 else ''}" for some in groups)
             what = f"no judge rated systems of both {both}: scores standardised per judge do not compare these"
-            log_note(f"{lp}: {what}; if the judges' scales are the same, remove their names", dataset.name)
+            log_note(f"{pairs[code]}: {what}; if the judges' scales are the same, remove their names", dataset.name)
             return
 
 

@@ -139,7 +139,7 @@ def _caption(result: SystemsResult, lp: LanguagePair) -> str:
         f"{settings.correction_title}, {pairs}).",
     ]
     if people:
-        method = next(ranking.method for ranking in result.human if ranking.lp == lp)
+        method = next(ranking.title for ranking in result.human if ranking.lp == lp)
         parts.append(f"People: {method}, and cluster; Kendall's tau and Pearson's r with human scores: {agreement}.")
     return " ".join(parts)
 

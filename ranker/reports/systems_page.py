@@ -142,7 +142,7 @@ def _against_people(result: SystemsResult, comparison: SystemComparison, number:
         for place, each in enumerate(comparison.systems, 1)
         if each.system in people
     }
-    method = next(ranking.method for ranking in result.human if ranking.lp == comparison.lp).replace("-", " ")
+    method = next(ranking.title for ranking in result.human if ranking.lp == comparison.lp).replace("-", " ")
     read = "; ".join(
         f"{place} {comparison.systems[int(place) - 1].system} {x:.3f}, people {y:.3f}"
         for place, (x, y) in [*points.items()][:10]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ranker.corpora.judgements import (
+    Judged,
     PreferencePairs,
     balanced,
     human_scores,
@@ -47,7 +48,8 @@ def test_fluency_is_standardised_per_judge_and_averaged():
 
 def test_a_judge_who_gives_all_outputs_the_same_score_adds_nothing():
     data = dataset([[("fluency", "a", 0.1)], [("fluency", "a", 0.1)], [("fluency", "a", 0.1)], [("fluency", "b", 5)]])
-    assert human_scores(data, "fluency").tolist() == [0, 0, 0, 0]
+    np.testing.assert_array_equal(human_scores(data, "fluency"), [0, 0, 0, np.nan])
+    assert judged(data, "fluency").tolist() == [True, True, True, False]
 
 
 def test_penalties_of_several_raters_are_averaged_as_they_are():
@@ -63,9 +65,54 @@ def test_judges_of_different_systems_are_noted(caplog):
         return caplog.text
 
     assert "no judge rated systems of both s0, s1 and s2, s3: scores standardised per judge do not" in notes(
-        "a", "a", "b", "bc"
+        "a", "a", "b", "b"
     )
-    assert not notes("a", "ab", "b", "bc")
+    assert not notes("a", "ab", "b", "b")
+
+
+def in_pairs(*outputs: tuple[str, str, str, float]):
+    """Make a data set of the language pair, system, judge and rating of outputs, each of a source of its own."""
+    return assemble(
+        [
+            Record(f"s{place}", ["r"], [Candidate(system, "t", [("score", judge, value)])], lp=lp)
+            for place, (lp, system, judge, value) in enumerate(outputs)
+        ],
+        "test",
+    )
+
+
+def test_ratings_are_standardised_in_every_language_pair_by_itself():
+    rated = [
+        ("en-cs", "X", "a", 2),
+        ("en-cs", "Y", "a", 1),
+        ("en-de", "X", "a", 8),
+        ("en-de", "Y", "a", 6),
+    ]
+    assert human_scores(in_pairs(*rated), "score").tolist() == [1, -1, 1, -1]
+    assert human_scores(in_pairs(*rated[2:]), "score").tolist() == [1, -1]
+
+
+def test_the_only_rating_of_a_judge_is_left_out(caplog):
+    data = in_pairs(("en-de", "X", "a", 2), ("en-de", "Y", "a", 1), ("en-de", "Y", "b", 9), ("en-cs", "X", "a", 5))
+    people = Judged.of(data, "score")
+    assert people.human.tolist() == [1, -1, 5]
+    assert judged(data, "score").tolist() == [True, True, False, True]
+    # en-cs has no judge with two ratings
+    what = "left out 1 score rating by judges who gave no other in the language pair: a single rating cannot be"
+    as_it_is = "en-cs: no judge gave two score ratings, so they are compared as they are, not standardised per judge"
+    assert caplog.messages == [f"ranker: note: test: {what} standardised", f"ranker: note: test: {as_it_is}"]
+
+
+def test_an_output_keeps_the_ratings_of_its_other_judges():
+    data = dataset([[("score", "a", 1), ("score", "b", 7)], [("score", "a", 3)]])
+    assert human_scores(data, "score").tolist() == [-1, 1]
+
+
+def test_judges_named_once_each_identify_nobody(caplog):
+    data = in_pairs(*((lp, "X", f"{lp}{value}", value) for lp in ("en-cs", "en-de") for value in (1, 2, 3)))
+    assert human_scores(data, "score").tolist() == [1, 2, 3] * 2
+    (note,) = caplog.messages
+    assert "en-cs, en-de: no judge gave two score ratings" in note
 
 
 def test_penalties_and_mean_ranks_are_turned_round():

@@ -170,6 +170,6 @@ def signature_of(
         "level": None if settings.resampled == "segment" else settings.resampled,
         "resamples": settings.resamples,
         "seed": settings.seed,
-        "people": human[0].method if human else None,
+        "people": human[0].title if human else None,
     }
     return make_signature(parts)

@@ -10,7 +10,16 @@ import numpy.typing as npt
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import AUTO, PREFERENCES, WITHIN_SOURCES, Judged, Kind, human_scores, rating_names
+from ranker.corpora.judgements import (
+    AUTO,
+    PREFERENCES,
+    WITHIN_SOURCES,
+    Judged,
+    Kind,
+    human_scores,
+    rating_names,
+    standardised_language_pairs,
+)
 from ranker.corpora.languages import LanguagePair
 from ranker.corpora.numbered_systems import note_numbered
 from ranker.errors import DataError, OptionError, counted, log_note
@@ -54,6 +63,13 @@ class HumanRanking:
     lp: LanguagePair
     method: str
     systems: tuple[RankedSystem, ...]
+    standardised: bool = False
+    """True if the scores are means of ratings standardised per judge."""
+
+    @property
+    def title(self) -> str:
+        """Name of the method, with the scale of the scores."""
+        return f"{self.method}, standardised per judge" if self.standardised else self.method
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +137,7 @@ def _rankings(
 ) -> tuple[tuple[HumanRanking, ...], list[str]]:
     """Return the systems of each language pair ranked by the mean of `human` scores or by preferences, and notes."""
     rankings, notes = [], []
+    standardised = standardised_language_pairs(dataset, kind) if method == "mean" else ()
     systems = dataset.candidates["system"].to_numpy(object)
     for lp in dataset.language_pairs:
         inside = dataset.source_language_pairs == lp
@@ -159,7 +176,7 @@ def _rankings(
             continue
         number = np.bincount(code)[known]
         ranked = _ranked(names[known], score[known], sample[:, known], number, int(source.max()) + 1)
-        rankings.append(HumanRanking(lp, method, ranked))
+        rankings.append(HumanRanking(lp, method, ranked, lp in standardised))
     return tuple(rankings), notes
 
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ranker.evaluation.systems.human_ranking import expected_wins, rank_clusters, rank_systems
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.evaluation.systems.human_ranking import HumanRanking, expected_wins, rank_clusters, rank_systems
 from ranker.evaluation.systems.run import compare_systems
 from ranker.evaluation.systems.trueskill import TrueSkill
 from tests.evaluation.made import graded, preferred, same_outputs
@@ -131,6 +132,22 @@ def test_a_note_names_systems_whose_means_are_of_other_sources(caplog):
     assert (
         "test xx-en: systems were judged on different sources (of 40 sources: s2 on 30), so their mean" in caplog.text
     )
+
+
+def test_scores_standardised_per_judge_are_called_so():
+    names = ["s0", "s1"]
+
+    def ranking(*judges: str | None) -> HumanRanking:
+        rated = [
+            [Candidate(name, "t", [("score", judge, float(place + number))]) for place, name in enumerate(names)]
+            for number, judge in enumerate(judges)
+        ]
+        data = assemble([Record(f"s{number}", ["r"], outputs) for number, outputs in enumerate(rated)], "test")
+        (found,) = rank_systems(data, "score", resamples=0)
+        return found
+
+    assert (ranking("a", "b").title, ranking("a", "b").method) == ("mean, standardised per judge", "mean")
+    assert ranking(None, None).title == "mean"
 
 
 def test_graded_systems_rank_by_their_mean():
