@@ -48,7 +48,8 @@ class RankedSystem:
     TrueSkill over the resamples, or its mean human score."""
     rank: int
     low: int
-    """Lower end of the range of its rank in 95% of the resamples; with fewer than six sources, the best rank of all."""
+    """Lower end of the range of its rank in 95% of the resamples; with fewer than six sources (or documents, if these
+    are resampled), the best rank of all."""
     high: int
     cluster: int
     """Cluster of the system, from 1 for the best; rank ranges of different clusters do not overlap (Koehn 2012)."""
@@ -82,15 +83,20 @@ class HumanJudgements:
     notes: tuple[str, ...] = ()
 
 
-def judged_by_people(dataset: Dataset, kind: str | None, *, resamples: int, seed: int) -> HumanJudgements:
-    """Return the human judgements of the systems in `dataset`; empty if `kind` is None or ``auto`` finds no kind."""
+def judged_by_people(
+    dataset: Dataset, kind: str | None, *, units: Int64Array | None = None, resamples: int, seed: int
+) -> HumanJudgements:
+    """Return the human judgements of the systems in `dataset`; empty if `kind` is None or ``auto`` finds no kind.
+
+    `units` are the documents of the sources, if documents are resampled.
+    """
     people, notes = people_of(dataset, kind)
     if people is None:
         return HumanJudgements((), np.full(len(dataset), np.nan), notes)
     note = judgements_note(people, *filter(None, [kind]))
     scores = _system_scores(dataset, people.kind)
     method = _METHODS.get(people.kind, ("mean",))[0]
-    rankings, uneven = _rankings(dataset, people.kind, scores, method, resamples, seed)
+    rankings, uneven = _rankings(dataset, people.kind, scores, method, units, resamples, seed)
     return HumanJudgements(rankings, scores, (*notes, *filter(None, [note]), *uneven))
 
 
@@ -126,17 +132,28 @@ def rank_systems(
     chosen = fitting[0] if method == "auto" else method
     if chosen not in fitting:
         raise OptionError(f"systems cannot be ranked with {method!r} from {people.kind}; use {' or '.join(fitting)}")
-    rankings, notes = _rankings(dataset, people.kind, _system_scores(dataset, people.kind), chosen, resamples, seed)
+    scores = _system_scores(dataset, people.kind)
+    rankings, notes = _rankings(dataset, people.kind, scores, chosen, None, resamples, seed)
     for note in notes:
         log_note(note)
     return rankings
 
 
 def _rankings(
-    dataset: Dataset, kind: str, human: FloatArray, method: RankingMethod, resamples: int, seed: int
+    dataset: Dataset,
+    kind: str,
+    human: FloatArray,
+    method: RankingMethod,
+    units: Int64Array | None,
+    resamples: int,
+    seed: int,
 ) -> tuple[tuple[HumanRanking, ...], list[str]]:
-    """Return the systems of each language pair ranked by the mean of `human` scores or by preferences, and notes."""
+    """Return the systems of each language pair ranked by the mean of `human` scores or by preferences, and notes.
+
+    The `units` of the sources are resampled, by default the sources themselves.
+    """
     rankings, notes = [], []
+    units = np.arange(len(dataset.sources)) if units is None else units
     standardised = standardised_language_pairs(dataset, kind) if method == "mean" else ()
     systems = dataset.candidates["system"].to_numpy(object)
     for lp in dataset.language_pairs:
@@ -150,23 +167,25 @@ def _rankings(
         if not len(rows):
             continue
         names, code = np.unique(systems[rows].astype(str), return_inverse=True)
-        source = np.unique(dataset.candidate_source[rows], return_inverse=True)[1].astype(np.int64)
+        unit = np.unique(units[dataset.candidate_source[rows]], return_inverse=True)[1].astype(np.int64)
         if method != "mean":
             pairs = code[: len(first)], code[len(first) :], outcome
-            source = source[: len(first)]
+            unit = unit[: len(first)]
         if method == "mean":
-            columns = np.zeros((source.max() + 1, 2, len(names)))
-            np.add.at(columns[:, 0], (source, code), human[rows])
-            np.add.at(columns[:, 1], (source, code), 1.0)
-            if Kind.parse(kind).name not in WITHIN_SOURCES and (uneven := uneven_sources(columns[:, 1] > 0, names)):
+            columns = np.zeros((unit.max() + 1, 2, len(names)))
+            np.add.at(columns[:, 0], (unit, code), human[rows])
+            np.add.at(columns[:, 1], (unit, code), 1.0)
+            judged = np.zeros((len(dataset.sources), len(names)), dtype=bool)
+            judged[dataset.candidate_source[rows], code] = True
+            if Kind.parse(kind).name not in WITHIN_SOURCES and (uneven := uneven_sources(judged, names.tolist())):
                 notes.append(f"{lp.of(dataset.name)}: {uneven}")
             score, sample = _resampled(columns, _ratio, resamples, generator)
         elif method == "bradley-terry":
-            score, sample = davidson(*pairs, source, names.tolist(), resamples, generator, f"{dataset.name} {lp}")
+            score, sample = davidson(*pairs, unit, names.tolist(), resamples, generator, f"{dataset.name} {lp}")
         elif method == "expected-wins":
-            score, sample = _resampled(_wins(pairs, source, len(names)), expected_wins, resamples, generator)
+            score, sample = _resampled(_wins(pairs, unit, len(names)), expected_wins, resamples, generator)
         else:
-            score, sample = _trueskill(pairs, source, len(names), resamples, generator)
+            score, sample = _trueskill(pairs, unit, len(names), resamples, generator)
         known = ~np.isnan(score)
         if not known.all():
             unranked = ", ".join(names[~known].tolist()[:8]) + (", ..." if (~known).sum() > 8 else "")
@@ -175,7 +194,7 @@ def _rankings(
         if not known.any():
             continue
         number = np.bincount(code)[known]
-        ranked = _ranked(names[known], score[known], sample[:, known], number, int(source.max()) + 1)
+        ranked = _ranked(names[known], score[known], sample[:, known], number, int(unit.max()) + 1)
         rankings.append(HumanRanking(lp, method, ranked, lp in standardised))
     return tuple(rankings), notes
 
@@ -234,12 +253,12 @@ def comparisons(dataset: Dataset, inside: BoolArray) -> tuple[Int64Array, Int64A
     return first[chosen], second[chosen], outcome[chosen]
 
 
-def _wins(pairs: tuple[Int64Array, Int64Array, Int64Array], source: Int64Array, systems: int) -> FloatArray:
-    """Number of wins of each system over every other system per source, shape (sources, systems, systems)."""
+def _wins(pairs: tuple[Int64Array, Int64Array, Int64Array], unit: Int64Array, systems: int) -> FloatArray:
+    """Number of wins of each system over every other system per unit, shape (units, systems, systems)."""
     first, second, outcome = (side[pairs[2] != 0] for side in pairs)
-    wins = np.zeros((source.max() + 1, systems, systems))
+    wins = np.zeros((unit.max() + 1, systems, systems))
     cells = np.where(outcome > 0, first, second), np.where(outcome > 0, second, first)
-    np.add.at(wins, (source[pairs[2] != 0], *cells), 1.0)
+    np.add.at(wins, (unit[pairs[2] != 0], *cells), 1.0)
     return wins
 
 
@@ -251,29 +270,28 @@ def _ratio(sums: FloatArray) -> FloatArray:
 def _resampled(
     columns: FloatArray, score: Callable[[FloatArray], FloatArray], resamples: int, generator: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Return systems' scores from sums of `columns` (sources, ...), and their scores in bootstrap samples."""
+    """Return systems' scores from sums of `columns` (units, ...), and their scores in bootstrap samples."""
     sums = resampled_sums(columns.reshape(len(columns), -1), resamples, generator)
     return score(columns.sum(axis=0)), score(sums.reshape(resamples, *columns.shape[1:]))
 
 
 def _trueskill(
     pairs: tuple[Int64Array, Int64Array, Int64Array],
-    source: Int64Array,
+    unit: Int64Array,
     systems: int,
     resamples: int,
     generator: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray]:
-    model, size = TrueSkill(), len(source)
+    model, size = TrueSkill(), len(unit)
     if not resamples:
         return model.rate(*pairs, systems, np.arange(size))[0][0], np.empty((0, systems))
-    order = np.argsort(source, kind="stable")
+    order = np.argsort(unit, kind="stable")
     ratings = []
-    for _, weights in draws(int(source.max()) + 1, resamples, generator):
+    for _, weights in draws(int(unit.max()) + 1, resamples, generator):
         step = max(1, _CHUNK // size)
         for start in range(0, len(weights), step):
             rows = [
-                generator.permutation(np.repeat(order, weight[source[order]]))
-                for weight in weights[start : start + step]
+                generator.permutation(np.repeat(order, weight[unit[order]])) for weight in weights[start : start + step]
             ]
             orders = np.full((len(rows), max(map(len, rows))), -1, dtype=np.int64)
             for place, row in enumerate(rows):
@@ -289,7 +307,7 @@ def _ranks(scores: FloatArray) -> Int64Array:
 
 
 def _ranked(
-    names: npt.NDArray[np.str_], score: FloatArray, sample: FloatArray, judgements: Int64Array, sources: int
+    names: npt.NDArray[np.str_], score: FloatArray, sample: FloatArray, judgements: Int64Array, units: int
 ) -> tuple[RankedSystem, ...]:
     # a system that a resample leaves without judgements keeps its place
     score, sample = merge_ties(score), merge_ties(np.where(np.isnan(sample), score, sample))
@@ -299,7 +317,7 @@ def _ranked(
         ranks = np.stack([_ranks(row) for row in sample])
         low = np.percentile(ranks, 2.5, axis=0, method="inverted_cdf").astype(np.int64)
         high = np.percentile(ranks, 97.5, axis=0, method="inverted_cdf").astype(np.int64)
-    if len(sample) and sources < fewest_sources(0.05):
+    if len(sample) and units < fewest_sources(0.05):
         low, high = np.ones_like(rank), np.full_like(rank, len(rank))
     order = np.lexsort((np.arange(len(names)), -score))
     group = rank_clusters(low[order], high[order])

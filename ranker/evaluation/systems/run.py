@@ -128,7 +128,7 @@ def compare_systems(
     units = documents(dataset)[0] if level == "document" else None
     tables, alone = comparable(dataset, units, baseline, left_out)
     made = {name: systems_scorer(scorer) for name, scorer in named.items()}
-    human = judged_by_people(dataset, kind, resamples=RESAMPLES["bs"], seed=seed)
+    human = judged_by_people(dataset, kind, units=units, resamples=RESAMPLES["bs"], seed=seed)
     if statistics is None:
         statistics = {name: scorer.statistics(dataset) for name, scorer in made.items()}
     _check_statistics(statistics, made, dataset)

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.records import Candidate, Record, assemble
+from ranker.evaluation.choices import ResamplingLevel
 from ranker.evaluation.systems.human_ranking import HumanRanking, expected_wins, rank_clusters, rank_systems
 from ranker.evaluation.systems.run import compare_systems
 from ranker.evaluation.systems.trueskill import TrueSkill
@@ -148,6 +152,21 @@ def test_scores_standardised_per_judge_are_called_so():
 
     assert (ranking("a", "b").title, ranking("a", "b").method) == ("mean, standardised per judge", "mean")
     assert ranking(None, None).title == "mean"
+
+
+def clusters(dataset: Dataset, level: ResamplingLevel) -> list[int]:
+    result = compare_systems(dataset, ["bleu"], level=level, resamples=20)
+    return [system.cluster for ranking in result.human for system in ranking.systems]
+
+
+@pytest.mark.parametrize("compared", [False, True])
+def test_people_rank_systems_over_the_resampled_documents(compared):
+    # in seven of ten documents, all outputs of s0 are better
+    human = np.repeat(np.where(np.arange(10) < 7, 2.0, 0.0), 20)[:, np.newaxis] * [1.0, 0.0] + [0.0, 1.0]
+    scored = graded(human, documents=20)
+    dataset = dataclasses.replace(preferred(human), sources=scored.sources) if compared else scored
+    assert clusters(dataset, "segment") == [1, 2]
+    assert clusters(dataset, "document") == [1, 1]
 
 
 def test_graded_systems_rank_by_their_mean():
