@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ranker.arrays import FloatArray
@@ -54,7 +56,8 @@ def check(extractor: Extractor | type[Extractor], dataset: Dataset | None = None
     Raises
     ------
     ModelError, OptionError
-        Naming the requirement: a wrong declaration, an undeclared dependence on other texts, or a wrong type or shape.
+        Naming the requirement: a wrong declaration, an undeclared dependence on other texts, a dependence on human
+        judgements or on names of systems, a changed data set, or a wrong type or shape.
 
     Examples
     --------
@@ -75,6 +78,13 @@ def check(extractor: Extractor | type[Extractor], dataset: Dataset | None = None
     needs = made.needs
     if needs.references == 0 and not needs.known_texts:
         _columns(fitted, without_references(data))
+    unjudged = replace(data, ratings=data.ratings[:0], preferences=data.preferences[:0], errors=data.errors[:0])
+    for other, what in (
+        (unjudged, "columns that do not depend on human judgements"),
+        (_renamed(data), "columns that do not depend on the names of systems"),
+    ):
+        ready = made.fit(other) if made.fit_scope == "ranked" else fitted
+        _expect(made, _close(_columns(ready, other), columns), what)
     if made.fit_scope == "ranked" or needs.known_texts:
         return
     odd = np.arange(len(data.sources)) % 2 == 1
@@ -108,6 +118,13 @@ def _check_declarations(made: Extractor) -> None:
             {*names} <= {*made.columns},
             f"only its columns as lower_is_better and symmetric, found {', '.join(names)}",
         )
+
+
+def _renamed(dataset: Dataset) -> Dataset:
+    """Return the data set with other names of its systems; names of references stay."""
+    names = dataset.candidates["system"]
+    others = names.where(dataset.is_reference, names.str[::-1] + " renamed")
+    return replace(dataset, candidates=dataset.candidates.assign(system=others))
 
 
 def _columns(fitted: FittedExtractor, dataset: Dataset) -> FloatArray:

@@ -12,8 +12,12 @@ import pytest
 
 from ranker import metrics, plugins
 from ranker.errors import ModelError
+from ranker.evaluation.systems.run import compare_systems
 from ranker.extractors.registry import BUILT_IN, extractor_class, make, make_metric
 from ranker.plugins import FittedExtractor, Metric, Needs, SentenceMean, check
+from ranker.ranking.feature_set import FeatureSet
+from ranker.ranking.scorers import make_scorer
+from tests.datasets import dataset_of
 from tests.effort import further
 
 QUICK = {"bleu", "chrf", "ter", "length", "rouge_l", "consensus", "perp"}
@@ -68,11 +72,65 @@ def with_values(name, value):
     return dataclass(frozen=True)(type(name, (Longest,), {"transform": lambda _, data: np.full((len(data), 1), value)}))
 
 
+def reading(name, column):
+    """Return a class of extractors with a column that the function `column` computes from a data set."""
+    methods = {"transform": lambda _, data: np.asarray(column(data), dtype=float)[:, np.newaxis]}
+    return dataclass(frozen=True)(type(name, (Longest,), methods))
+
+
+def changing(change):
+    """Return a metric of the candidates' lengths that calls `change` with the candidates."""
+
+    class Changing(SentenceMean):
+        name: ClassVar[str] = "changing"
+        tokenizer: str = "none"
+        lowercase: bool = False
+
+        def sentence_scores(self, dataset):
+            change(dataset.candidates)
+            return dataset.candidates["text"].str.len().to_numpy(float)
+
+    return dataclass(frozen=True)(Changing)
+
+
+def in_lower_case(frame):
+    frame["text"] = frame["text"].str.lower()
+
+
+def emptied(frame):
+    frame.loc[:, "text"] = "x"
+
+
+def in_another_order(frame):
+    frame["system"] = frame["system"].to_numpy()[::-1]
+
+
+@pytest.mark.parametrize("change", [in_lower_case, emptied, in_another_order], ids=lambda change: change.__name__)
+def test_a_plug_in_that_changes_the_data_is_refused(change, monkeypatch):
+    monkeypatch.setitem(globals(), "Changing", changing(change))
+    monkeypatch.setitem(BUILT_IN, "changing", f"{__name__}:Changing")
+    says = r"changing: tests\.test_plugins\..*Changing\.sentence_scores changed the tables .* dataset\.candidates\.copy"
+    for use in (
+        lambda data: check(globals()["Changing"], data),
+        lambda data: make_metric("changing").statistics(data),
+        lambda data: FeatureSet.parse("chrf,changing").transform(data),
+        lambda data: FeatureSet.parse("combine[chrf + changing]").transform(data),
+        lambda data: compare_systems(data, {"changing": make_scorer("changing", None)}, resamples=2),
+    ):
+        with pytest.raises(ModelError, match=says):
+            use(dataset_of([(["The cat"], ["A cat", "the Dog"]), (["It"], ["Is", "it"])]))
+
+
 @pytest.mark.parametrize(
     ("kind", "says"),
     [
         (Longest, "do not depend on other candidates, or needs.other_candidates"),
         (Rank, "do not depend on other sources, or needs.other_sources"),
+        (
+            reading("Judged", lambda data: np.bincount(data.ratings["candidate"], minlength=len(data))),
+            "human judgements",
+        ),
+        (reading("Named", lambda data: data.candidates["system"].str.len()), "the names of systems"),
         (Wrong, "the column to equal the score of the statistics"),
         (type("Loose", (FittedExtractor,), {"name": "loose", "transform": Longest.transform}), "a frozen dataclass"),
         (dataclass(frozen=True)(type("Old", (Longest,), {"needs_references": False})), "no attribute needs_references"),

@@ -57,6 +57,9 @@ class Extractor(ABC):
             type.__setattr__(cls, "__repr__", Extractor.__repr__)
         if "__post_init__" in vars(cls):
             type.__setattr__(cls, "__post_init__", _after_settling(vars(cls)["__post_init__"]))
+        for name in _READING if cls.__module__.partition(".")[0] != __name__.partition(".")[0] else ():
+            if callable(method := vars(cls).get(name)):
+                type.__setattr__(cls, name, _unchanging(method))
 
     def __post_init__(self) -> None:
         """Give the options their declared types, before a class's own checks of them."""
@@ -190,6 +193,28 @@ def _after_settling(check: Callable[[Any], None]) -> Callable[[Any], None]:
         check(self)
 
     return settled
+
+
+_READING = ("fit", "fit_transform", "transform", "transform_references", "statistics", "sentence_scores")
+"""Methods that read a data set."""
+
+
+def _unchanging(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method of a plug-in that raises an error if it changes the tables of its data set."""
+
+    @functools.wraps(method)
+    def checked_method(self: Extractor, dataset: Dataset, *more: Any, **options: Any) -> Any:
+        before = dataset.content_digest()
+        result = method(self, dataset, *more, **options)
+        if dataset.content_digest() != before:
+            what = f"{type(self).__module__}.{type(self).__qualname__}.{method.__name__}"
+            raise ModelError(
+                f"{self.name}: {what} changed the tables of the data set, which other metrics read too: expected it "
+                "to change copies, such as dataset.candidates.copy()"
+            )
+        return result
+
+    return checked_method
 
 
 class FittedExtractor(Extractor):
