@@ -76,7 +76,9 @@ def near_sources_note(dataset: Dataset, lines: Sequence[int | None] = (), unit: 
     how = f"differing from another only by {differ}" if differ else "equal to another"
     what = f"{counted(len(pairs), 'source')} {how}"
     first, advice = f"first: {places[0]}, like {places[1]}", "make them equal" if differ else "make them one record"
-    return f"{what} ({first}), so their candidates are not compared: {advice}, or give each a seg_id"
+    one, other = (dataset.sources["seg_id"].iloc[source] for source in pairs[0])
+    apart = "change the seg_id of one" if one == other else "give each a seg_id"
+    return f"{what} ({first}), so their candidates are not compared: {advice}, or {apart}"
 
 
 def _difference(dataset: Dataset, pairs: Sequence[tuple[int, int]]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ranker.arrays import BoolArray, FloatArray
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, source_place
 from ranker.errors import DataError, counted
 from ranker.ranking.scorers import Scorer, candidate_scores, systems_scorer
 
@@ -35,10 +35,10 @@ def _check_references(dataset: Dataset, scorer: Scorer) -> None:
     """Refuse sources without a reference that the scorer requires, with the names of metrics that require none."""
     lacking = (np.diff(dataset.reference_offsets) == 0) & (np.diff(dataset.candidate_offsets) > 0)
     if lacking.any() and any(extractor.needs.references for extractor in scorer.feature_set.extractors):
-        what = f"{int(lacking.sum()):,} of {counted(len(lacking), 'source')} have no reference"
+        missing = f"missing in {int(lacking.sum()):,} of {counted(len(lacking), 'source')}"
+        what = f"{source_place(dataset, int(np.argmax(lacking)))} has no reference, which {scorer.name} requires"
         others = "'semantic[encoder=encoder-any,against=source].f', or 'perp[model=shipped]' for English"
-        advice = f"give references, or a --metric that needs none: {others}"
-        raise DataError(f"{what}, which {scorer.name} requires: {advice}", file=dataset.name)
+        raise DataError(f"{what} ({missing}): add references, or give a --metric that needs none: {others}")
 
 
 def source_values(dataset: Dataset, scores: FloatArray) -> FloatArray:

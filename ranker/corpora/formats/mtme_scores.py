@@ -23,10 +23,10 @@ _RESERVED = ("all", "src")
 _NOT_IN_FILE_NAMES = re.compile(r"[^\w.,=+\[\]-]")
 
 
-def parse_scores(text: str, file: str) -> dict[str, list[tuple[float | None, int]]]:
-    r"""Parse a score file into (score, line) pairs by system."""
+def parse_scores(text: str, file: str, first: int = 1) -> dict[str, list[tuple[float | None, int]]]:
+    r"""Parse a score file, whose first line is number `first`, into (score, line) pairs by system."""
     by_system: dict[str, list[tuple[float | None, int]]] = {}
-    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], 1):
+    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], first):
         fields = line.split()
         if len(fields) != 2:
             what = f"expected a system and its score, found {shown(line)} ({counted(len(fields), 'field')})"

@@ -155,7 +155,11 @@ def _note_lines(lines: Sequence[str], file: str) -> None:
     same, tagged = int((tabs == usual).sum()), pc.sum(pc.match_substring_regex(texts, _SEGMENT)).as_py()
     if usual and same >= max(_NEARLY_ALL * len(lines), 2):
         what = f"{same:,} of {counted(len(lines), 'line')} have {counted(usual, 'tab')}, as in a table or with several"
-        log_note(f"{what} texts per line, but each line is read as one text: keep one column, as with cut -f1", file)
+        columns = zip(*(line.split("\t") for line in lines[:_LOOKED_AT] if line.count("\t") == usual), strict=True)
+        # ids and numbers are shorter than texts
+        sizes = [len("".join(column)) for column in columns]
+        advice = f"keep one column, as with cut -f{1 + int(np.argmax(sizes))}" if sizes else "keep one column"
+        log_note(f"{what} texts per line, but each line is read as one text: {advice}", file)
     elif tagged >= max(_NEARLY_ALL * len(lines), 2):
         what = f"{tagged:,} of {counted(len(lines), 'line')} are in tags <seg>, which are read as text"
         log_note(f"{what}: remove them, or give the whole test set (SGML or XML)", file)

@@ -262,7 +262,7 @@ def _named(row: Row) -> str:
 
 
 def _parse(text: str, file: str, name: str) -> list[Row]:
-    text = without_separator_line(text)[0]
+    text, separator = without_separator_line(text)
     if not text.strip():
         raise DataError(f"is empty, {_FORMS}", file=file)
     if text.lstrip()[0] in "{[":
@@ -270,18 +270,19 @@ def _parse(text: str, file: str, name: str) -> list[Row]:
     else:
         _refuse_output_of_comet(text, file)
         lines = text.removesuffix("\n").split("\n")
+        skipped = int(separator is not None)
         number, first = next((number, line) for number, line in enumerate(lines, 1) if line)
         delimiter: Delimiter = "\t" if "\t" in first else ";" if ";" in first and "," not in first else ","
         quoted = delimiter != "\t"
         header = _header(next(table_rows(text, file, delimiter, quoted=quoted))[1], name, file)
         if header is not None:
             rows = list(_from_table(parse_table(text, file, delimiter, quoted=quoted), header))
-        elif (numbers := _lines_of_scores(lines, file)) is not None:
+        elif (numbers := _lines_of_scores(lines[skipped:], file, 1 + skipped)) is not None:
             rows = numbers
         elif delimiter != "\t" and delimiter in first:
             raise DataError(f"found {shown(first)} without column names; {_FORMS}", file=file, line=number)
         else:
-            by_system = parse_scores(text, file)
+            by_system = parse_scores("\n".join([*lines[skipped:], ""]), file, 1 + skipped)
             rows = [
                 Row(math.nan if score is None else score, line, system=system)
                 for system, scores in by_system.items()
@@ -328,12 +329,12 @@ def _is_index(text: str) -> bool:
     return text.isdecimal() and len(text) < 19
 
 
-def _lines_of_scores(lines: list[str], file: str) -> list[Row] | None:
-    """Read one score per line; return None if the lines are not single scores."""
+def _lines_of_scores(lines: list[str], file: str, first: int = 1) -> list[Row] | None:
+    """Read one score per line, from line number `first`; return None if the lines are not single scores."""
     filled = lines[:-1] if lines and not lines[-1] else lines
     if any(len(line.split()) != 1 or "," in line for line in filled[:2]):
         return None
-    return [Row(_value(line.strip(), file, number), number) for number, line in enumerate(filled, 1)]
+    return [Row(_value(line.strip(), file, number), number) for number, line in enumerate(filled, first)]
 
 
 def _value(text: str, file: str, line: int) -> float:

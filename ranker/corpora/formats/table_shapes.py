@@ -26,7 +26,6 @@ from ranker.corpora.formats.json_lines import CANDIDATES, has_errors
 from ranker.corpora.formats.preference_tables import TEXTS, PreferenceColumns, read_preferences, relation_of
 from ranker.corpora.formats.program_outputs import is_of_program
 from ranker.corpora.formats.tables import (
-    MISSING,
     Columns,
     holds_text,
     interleaved,
@@ -267,7 +266,7 @@ def _by_candidate(table: Columns, systems: Sequence[str]) -> Columns:
         # an empty cell of CSV is an empty text
         if texts.null_count and table.header_line is None:
             row = pc.index(texts.is_null(), True).as_py()
-            what = f"column {shown(system)}: expected text, found nothing {MISSING}"
+            what = f"column {shown(system)}: expected text, found nothing{table.missing}"
             raise DataError(what, file=table.file, line=int(table.lines[row]))
     outputs = [texts.fill_null("") for texts in outputs]
     others = {

@@ -86,6 +86,11 @@ class Columns:
         """Canonical name of each column."""
         return [*map(names.canonical, self.header)]
 
+    @property
+    def missing(self) -> str:
+        """Advice about missing texts, for messages."""
+        return f" {MISSING}" if self.unit == "row" else ": write a text, which may be empty"
+
     @functools.cached_property
     def kinds(self) -> list[str]:
         """Canonical names of the columns that may hold ratings, because no other meaning is known."""
@@ -214,7 +219,7 @@ def long_table(table: Columns, *, comparable: bool = False) -> LongTable:
     for header_name, column in zip(table.header, columns, strict=True):
         if column in ("source", "text") and cells[column].null_count:
             row = pc.index(cells[column].is_null(), True).as_py()
-            what = f"column {header_name!r}: expected text, found nothing {MISSING}"
+            what = f"column {header_name!r}: expected text, found nothing{table.missing}"
             raise DataError(what, file=file, line=int(lines[row]))
     return LongTable(with_pairs(cells, lines, file, table.lp), lines, file, table.unit)
 

@@ -59,7 +59,10 @@ def test_texts_without_references_are_judged_by_their_source(command, tmp_path, 
         assert status["settings"]["show"] == show
     assert "--show both requires" in command("collect", "new", "c.campaign", *files, "--show", "both", code=2).err
     message = command("data", "select", "chosen.jsonl", *files, "--n", "1", code=2).err
-    assert "2 of 2 sources have no reference, which chrf requires: give references, or a --metric" in message
+    what = (
+        "s.de:1: s[1] has no reference, which chrf requires (missing in 2 of 2 sources): add references, or give a --m"
+    )
+    assert what in message
     for metric in re.findall("'([^']*)'", message):
         command("data", "select", "chosen.jsonl", *files, "--n", "1", "-m", metric)
     command("data", "select", "chosen.jsonl", *files, "--n", "1", "-m", "perp[model=shipped]")

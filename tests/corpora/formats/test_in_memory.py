@@ -106,12 +106,12 @@ def test_errors_name_the_row(changed, message):
 def test_a_missing_output_of_a_column_of_a_system_is_refused(tmp_path):
     """It was read as an empty output, as an empty cell of CSV is."""
     wide = pd.DataFrame({"source": ["x", "y"], "reference": ["a", "b"], "A": ["a", None], "B": ["c", "d"]})
-    with pytest.raises(DataError, match=r"frame, row 1: column 'A': expected text, found nothing"):
+    with pytest.raises(DataError, match=r"frame, row 1: column 'A': expected text, found nothing \(pandas reads NA"):
         from_frame(wide)
     wide.to_parquet(tmp_path / "wide.parquet")
-    with pytest.raises(DataError, match=r"wide.parquet:2: column 'A': expected text, found nothing"):
+    with pytest.raises(DataError, match=r"wide.parquet:2: column 'A': expected text, found nothing: write a text, whi"):
         read_dataset(tmp_path / "wide.parquet")
-    with pytest.raises(DataError, match=r"records\[1\]: column 'A': expected text, found nothing"):
+    with pytest.raises(DataError, match=r"records\[1\]: column 'A': expected text, found nothing: write a text, which"):
         from_records([{"source": "x", "A": "a", "B": "c"}, {"source": "y", "B": "d"}])
     (tmp_path / "wide.csv").write_text("source,A,B\nx,a,c\ny,,d\n", encoding="utf-8")
     assert read_dataset(tmp_path / "wide.csv").candidates["text"].tolist() == ["a", "c", "", "d"]

@@ -202,7 +202,7 @@ def test_parquet_numbers_as_names(tmp_path: Path) -> None:
     assert dataset.candidates["system"].tolist() == ["1", "2", "1"]
     assert dataset.candidates["text"].tolist() == ["a", "", "c"]
     frame.assign(text=["a", None, "c"]).to_parquet(tmp_path / "x.parquet", index=False)
-    with pytest.raises(DataError, match=r"x\.parquet:2: column 'text': expected text, found nothing .*keep_default_na"):
+    with pytest.raises(DataError, match=r"x\.parquet:2: column 'text': expected text, found nothing: write a text"):
         read_dataset(tmp_path / "x.parquet")
 
 
@@ -502,8 +502,8 @@ TAGS = "are in tags <seg>, which are read as text: remove them, or give the whol
     ("lines", "note"),
     [
         (["a reference\tanother one"] * 12, f"12 of 12 lines {TABS.format('1 tab')}with cut -f1"),
-        (["1\ta text"] * 11 + ["no tab"], f"11 of 12 lines {TABS.format('1 tab')}with cut -f1"),
-        ([f"H-{n}\t-0.3\ta text" for n in range(2)], f"2 of 2 lines {TABS.format('2 tabs')}with cut -f1"),
+        (["1\ta text"] * 11 + ["no tab"], f"11 of 12 lines {TABS.format('1 tab')}with cut -f2"),
+        ([f"H-{n}\t-0.3\ta text" for n in range(2)], f"2 of 2 lines {TABS.format('2 tabs')}with cut -f3"),
         ([f'<seg id="{n}">a text</seg>' for n in range(12)], f"12 of 12 lines {TAGS}"),
         (["a\ttext"] + ["a text"] * 11, None),
         (["a\ttext"], None),

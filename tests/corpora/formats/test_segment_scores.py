@@ -76,6 +76,7 @@ FORMS = {
     "keyed.tsv": "lp\tseg_id\tsystem\tscore\n" + "".join("\t".join(map(str, row)) + "\n" for row in reversed(ROWS)),
     "keyed.csv": 'comment,"system",score,seg_id,lp\n' + "".join(f'"a, b",{s},{v},{i},{lp}\n' for lp, i, s, v in ROWS),
     "excel.csv": "sep=;\r\nsystem;score\r\n" + "".join(f"{system};{score}\r\n" for *_, system, score in ROWS),
+    "excel.txt": "sep=;\n" + format_scores(SCORES),
     "windows.csv": "system,score\r\n" + "".join(f"{system},{score}\r\n" for *_, system, score in ROWS),
     "named.tsv": "system\tmine\tscore\n" + "".join(f"{system}\t{score}\tnone\n" for *_, system, score in ROWS),
     "rows.jsonl": "".join(
@@ -113,8 +114,11 @@ def test_a_folder_holds_a_file_for_each_system(read: Write, tmp_path: Path) -> N
 
 def test_one_score_a_line_is_of_the_only_system(read: Write) -> None:
     single = translated(systems="A")
-    scores = read("scores.txt", "0.5\n-1.25\n3\n")
-    assert scores.of_candidates(single).tolist() == SCORES["A"]
+    for separator in ("sep=;\n", ""):
+        scores = read("scores.txt", f"{separator}0.5\n-1.25\n3\n")
+        assert scores.of_candidates(single).tolist() == SCORES["A"]
+    with pytest.raises(DataError, match=r"scores.txt:3: expected a finite number or None, found 'x'"):
+        read("scores.txt", "sep=;\n0.5\nx\n")
     with pytest.raises(DataError, match=r"scores.txt:1: has no system names, but data has 2 systems"):
         scores.of_candidates(translated())
 
