@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from ranker.checks.pairs import PairedTexts
 from ranker.checks.texts import bare, clean_words, joined, tables
+from ranker.corpora.languages import unicode_scripts
 
 _CODE = re.compile(r"[{}=<>\\_|]|\(\)|::|;\s*$|^\s*[$#]|--\w")
 _QUOTED = re.compile("""["“„«‘]([^"“”„«»]{3,60})["”“»’]""")
@@ -30,7 +31,7 @@ def copies(texts: PairedTexts) -> Iterator[tuple[int, str]]:
     kept = pc.equal(bare(texts.references), bare(texts.sources).take(owner)).to_numpy()
     suspects = texts.copies & texts.translated & ~texts.of_references(kept)[texts.source]
     for row, source, _, _ in texts.beside(suspects):
-        if untranslated(source, *texts.pair(row)):
+        if untranslated(source, *texts.pair(row), script=texts.script(row)):
             yield row, "the source"
 
 
@@ -51,7 +52,7 @@ def mixed(texts: PairedTexts, least: float = _SHARE) -> Iterator[tuple[int, str]
         words = place[row][first : first + length]
         run = joined(words)
         rest = _unquoted(run, texts.sources[texts.source[row]].as_py())
-        if row in shown or not untranslated(rest, *texts.pair(row), part=True):
+        if row in shown or not untranslated(rest, *texts.pair(row), script=texts.script(row), part=True):
             continue
         if not any(run in text for text in texts.references_of(row)):
             shown[row] = run
@@ -74,7 +75,8 @@ def taken_over(texts: PairedTexts, row: int) -> bool:
     if 3 * sum(map(len, shared)) < 2 * sum(map(len, words)):
         return False
     prose = {*_WORDS.findall(_without_kept(source).lower())}
-    return not untranslated(" ".join(word for word in shared if word.lower() in prose), *texts.pair(row), part=True)
+    copied = " ".join(word for word in shared if word.lower() in prose)
+    return not untranslated(copied, *texts.pair(row), script=texts.script(row), part=True)
 
 
 def _without_kept(text: str) -> str:
@@ -84,11 +86,14 @@ def _without_kept(text: str) -> str:
     return text
 
 
-def untranslated(text: str, source: str, target: str, *, part: bool = False) -> bool:
-    """True if a text is certainly prose in the language `source`, not names, numbers, URLs or code."""
+def untranslated(text: str, source: str, target: str, *, script: str = "", part: bool = False) -> bool:
+    """True if a text is certainly prose in the language `source`, not names, numbers, URLs or code.
+
+    `script` is the code of the script of the language `target`, if it is stated.
+    """
     text = _without_kept(text)
     letters = [letter for letter in text if letter.isalpha()]
-    if target and (others := sum(_script(letter) not in _scripts(target) for letter in letters)):
+    if target and (others := sum(_script(letter) not in _scripts(target, script) for letter in letters)):
         return others > (3 if part else 1) and others > 0.3 * len(letters)
     if len(letters) < sum(map(str.isdigit, text)) + 1:
         return False
@@ -130,10 +135,10 @@ def _script(letter: str) -> str:
 
 
 @cache
-def _scripts(language: str) -> frozenset[str]:
-    """Return the scripts of a language, and Latin, in which names may be written in any language."""
+def _scripts(language: str, stated: str) -> frozenset[str]:
+    """Return the stated script or else those of a language, and Latin, in which names may be in any language."""
     listed = tables()["language"]["scripts"].items()
-    named = next((names for names, codes in listed if language in codes.split()), "")
+    named = unicode_scripts(stated) or next((names for names, codes in listed if language in codes.split()), "")
     return frozenset(["LATIN", *(name.partition("_")[0] for name in named.upper().split())])
 
 

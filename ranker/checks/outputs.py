@@ -25,7 +25,7 @@ from ranker.checks.places import with_places
 from ranker.checks.texts import joined, length_without, matches, tables, without_addresses
 from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows
 from ranker.corpora.dataset import Dataset, view
-from ranker.corpora.languages import LanguagePair, is_language, language_name
+from ranker.corpora.languages import LanguagePair, is_language, language_name, unicode_scripts
 from ranker.corpora.scripts import is_unspaced
 
 _FINAL = r"[.!?…。！？।؟።:;”“„\"»«)\]'’]\s*$"
@@ -47,6 +47,8 @@ _SHORTEST_LOOP, _LOOP = 20, re.compile(r"([^\W\d_]\S{0,9}?)\1{7,}")
 _TAG = re.compile(r"</?[A-Za-z0-9:_-]+")
 _MANY_WORDS = 8
 """Number of words from which on a text has a frequent word of its language."""
+_CHARACTERS = 2
+"""Number of characters of the other form of Chinese from which on a text is in that form."""
 _MEASURES = ("length", "mass", "temperature")
 
 Failures = Iterator[tuple[int, str]]
@@ -153,16 +155,36 @@ def _language(texts: PairedTexts) -> Failures:
     table = tables()["language"]
     scripts = {code: names for names, codes in table["scripts"].items() for code in codes.split()}
     languages = np.where(texts.expected.target == "", texts.languages, texts.expected.target)
-    for code in filter(is_language, dict.fromkeys(languages)):
-        script = "".join(rf"\p{{{name}}}" for name in scripts.get(code, "Latin").split())
-        of_code = languages == code
+    for code, stated in dict.fromkeys(zip(languages, texts.scripts, strict=True)):
+        if not (is_language(code) or stated):
+            continue
+        usual = scripts.get(code, "Latin").split()
+        names = unicode_scripts(stated).split() or usual
+        script = "".join(rf"\p{{{name}}}" for name in names)
+        of_code = (languages == code) & (texts.scripts == stated)
         rows = np.flatnonzero(of_code[texts.source])
         in_reference = _foreign(texts.references, np.flatnonzero(np.repeat(of_code, np.diff(texts.slots))), script)
         foreign = _foreign(texts.own, rows, script) & ~(texts.of_references(in_reference)[texts.source] | texts.copies)
         found = [(row, "other letters") for row in np.flatnonzero(foreign).tolist()]
-        if code in table["words"]:
+        if stated in table["characters"]:
+            found += _other_characters(texts, stated, rows[~foreign[rows]])
+        if code in table["words"] and not {*names}.isdisjoint(usual):
             found += _other_words(texts, code, rows[~foreign[rows]])
         yield from ((row, what) for row, what in found if not taken_over(texts, row))
+
+
+def _other_characters(texts: PairedTexts, script: str, rows: Int64Array) -> Failures:
+    """Yield the outputs in simplified Chinese where traditional is stated, or the reverse."""
+    forms = tables()["language"]["characters"]
+    other, what = ("Hans", "simplified characters") if script == "Hant" else ("Hant", "traditional characters")
+
+    def written(column: pa.ChunkedArray) -> BoolArray:
+        of_other, own = (length_without(column, f"[^{forms[name]}]+") for name in (other, script))
+        return np.asarray((of_other >= _CHARACTERS) & (of_other > 2 * own))
+
+    failing = written(texts.own) & ~texts.of_references(written(texts.references))[texts.source] & ~texts.copies
+    for row in rows[failing[rows]].tolist():
+        yield row, what
 
 
 def _foreign(column: pa.ChunkedArray, rows: Int64Array, script: str) -> BoolArray:

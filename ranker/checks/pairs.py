@@ -45,6 +45,16 @@ class PairedTexts(Texts):
         """True for candidates that are expected to be translations."""
         return self.expected.translated[self.source]
 
+    @cached_property
+    def scripts(self) -> npt.NDArray[np.object_]:
+        """Codes of the scripts that language pairs state for outputs, shape (sources,); "" where none is stated."""
+        stated = {pair: pair.target_script for pair in {*self.pairs}}
+        return np.array([stated[pair] for pair in self.pairs], dtype=object)
+
+    def script(self, row: int) -> str:
+        """Return the code of the script that a candidate's language pair states, or ""."""
+        return str(self.scripts[self.source[row]])
+
     def pair(self, row: int) -> tuple[str, str]:
         """Return the expected languages of a candidate's source and of the candidate, "" if unknown."""
         source = self.source[row]

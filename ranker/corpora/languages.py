@@ -98,8 +98,18 @@ def is_language(code: str) -> bool:
 
 def main_language(code: str) -> str:
     """Return the code, without region, of the language that includes a language, such as ``no`` for ``nb``."""
-    language = code.partition("_")[0]
+    language = re.split("[-_]", code)[0]
     return str(_tables()["included"].get(language, [language])[0])
+
+
+def script_of(tag: str | None) -> str:
+    """Return the code of the script that a language such as ``zh_Hant_TW`` names, or empty text."""
+    return next((part for part in re.split("[-_]", tag or "")[1:] if part in _tables()["scripts"]), "")
+
+
+def unicode_scripts(script: str) -> str:
+    """Return Unicode's names of a script, separated by spaces, such as ``Han Hiragana Katakana`` for ``Jpan``."""
+    return str(_tables()["scripts"].get(script, ""))
 
 
 LONGEST_PAIR = 100
@@ -179,7 +189,7 @@ def _in_any_case(language: str) -> tuple[str, int] | None:
     if language in (_ANY, _UNKNOWN):
         return language, 0
     match, code = _TAG.match(language), language_code(language)
-    if match is None:
+    if match is None or code is None:
         return (code, 0) if code and not re.search("[-_]", language) else None
     code = language_code(match["extended"] or match["language"]) or ""
     if not code or (match["extended"] and main_language(code) != language_code(match["language"])):
@@ -286,6 +296,16 @@ class LanguagePair(str):
     def target(self) -> str | None:
         """Code of the target language or of one that includes it, as ``no`` for ``nb``; None if unknown."""
         return _language(self.target_tag)
+
+    @property
+    def source_script(self) -> str:
+        """Code of the source's script, such as ``Hant``, if the pair states it, else empty."""
+        return script_of(self.source_tag)
+
+    @property
+    def target_script(self) -> str:
+        """Code of the target's script, such as ``Hant``, if the pair states it, else empty."""
+        return script_of(self.target_tag)
 
     @property
     def source_tag(self) -> str | None:

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pandas as pd
 import pytest
 
-from ranker import from_frame, from_records, load_dataset
+from ranker import from_frame, from_records, from_texts, load_dataset
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.formats.segment_scores import SegmentScores
 from ranker.corpora.formats.shards import Shards
@@ -13,13 +14,16 @@ from ranker.corpora.languages import (
     UNKNOWN_PAIR,
     LanguagePair,
     contradict,
+    is_language,
     language_code,
     language_pair,
     names_two_languages,
+    unicode_scripts,
 )
 from ranker.corpora.selection import of_language_pairs
 from ranker.corpora.shards.making import make_shards
 from ranker.errors import DataError
+from ranker.extractors.meteor.metric import Meteor
 
 SPELLINGS = {
     "en-zh": [
@@ -110,6 +114,51 @@ def test_codes_of_one_language_do_not_contradict_each_other() -> None:
 def test_what_is_no_language_pair_stays_as_it_is(name: str) -> None:
     assert language_pair(name) == name
     assert not names_two_languages(name)
+
+
+FLORES = re.findall(
+    r"\S+",
+    """
+    acm_Arab acq_Arab aeb_Arab afr_Latn ajp_Arab als_Latn amh_Ethi apc_Arab arb_Arab arb_Latn ars_Arab ary_Arab
+    arz_Arab asm_Beng azj_Latn bel_Cyrl ben_Beng bod_Tibt bos_Latn bul_Cyrl cat_Latn ces_Latn ckb_Arab cym_Latn
+    dan_Latn deu_Latn ell_Grek eng_Latn epo_Latn est_Latn eus_Latn fin_Latn fra_Latn gaz_Latn gla_Latn gle_Latn
+    glg_Latn guj_Gujr hat_Latn hau_Latn heb_Hebr hin_Deva hrv_Latn hun_Latn hye_Armn ind_Latn isl_Latn ita_Latn
+    jav_Latn jpn_Jpan kan_Knda kat_Geor kaz_Cyrl khk_Cyrl khm_Khmr kir_Cyrl kmr_Latn kor_Hang lao_Laoo lit_Latn
+    lvs_Latn mal_Mlym mar_Deva mkd_Cyrl mlt_Latn mya_Mymr nld_Latn nno_Latn nob_Latn npi_Deva ory_Orya pan_Guru
+    pbt_Arab pes_Arab plt_Latn pol_Latn por_Latn prs_Arab ron_Latn rus_Cyrl san_Deva sin_Sinh slk_Latn slv_Latn
+    snd_Arab som_Latn spa_Latn srp_Cyrl sun_Latn swe_Latn swh_Latn tam_Taml tel_Telu tgl_Latn tha_Thai tur_Latn
+    uig_Arab ukr_Cyrl urd_Arab uzn_Latn vie_Latn xho_Latn ydd_Hebr yor_Latn yue_Hant zho_Hans zho_Hant zsm_Latn
+    zul_Latn
+    """,
+)
+
+
+@pytest.mark.parametrize("code", FLORES)
+def test_codes_of_flores_are_codes_of_listed_languages(code: str) -> None:
+    pair = LanguagePair(language_pair(f"eng_Latn-{code}"))
+    assert pair.source == "en"
+    assert is_language(pair.target or "")
+    assert (pair.source_script, pair.target_script) == ("Latn", code[4:])
+    assert unicode_scripts(pair.target_script)
+
+
+def test_lookups_are_by_the_language_that_includes_a_language() -> None:
+    assert [LanguagePair(f"en-{code}").target for code in ("nb", "yue_Hant", "arz", "prs", "ckb")] == [
+        *["no", "zh", "ar", "fa", "ku"]
+    ]
+    assert LanguagePair("en-yue_Hant").target_tag == "yue_Hant"
+    data = from_records([{**ROW, "source": code, "lp": f"en-{code}"} for code in ("no", "nb", "nn", "sv")])
+    assert of_language_pairs(data, ["en-no"]).language_pairs == ["en-nb", "en-nn", "en-no"]
+    assert of_language_pairs(data, ["en-nb"]).language_pairs == ["en-nb"]
+
+
+@pytest.mark.parametrize("first", ["no", "ar", "he"])
+def test_meteor_stems_all_codes_of_a_language_alike(first: str) -> None:
+    codes = {"no": ["nb", "nn"], "ar": ["arz", "arb"], "he": ["iw"]}[first]
+    texts = {"no": ["bøkene", "boken"], "ar": ["المكتبات", "مكتبة"], "he": ["ספרים", "ספר"]}[first]
+    made = [from_texts([texts[0]], [[texts[1]]], lp=f"en-{code}") for code in (first, *codes)]
+    assert len({Meteor().score(Meteor().statistics(data)).item() for data in made}) == 1
+    assert len({Meteor().note(data) for data in made}) == 1
 
 
 KEYS = [

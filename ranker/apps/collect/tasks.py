@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ranker.corpora.languages import LanguagePair, is_language
+from ranker.corpora.languages import ENGLISH, LanguagePair, is_language, language_code, main_language, script_of
 from ranker.errors import OptionError
 
 KindName = Literal["ranking", "pairwise", "fluency", "adequacy", "score", "esa", "mqm"]
@@ -166,16 +166,17 @@ KINDS = {
 }
 _FLUENCY = ((5, "Flawless"), (4, "Good"), (3, "Non-native"), (2, "Disfluent"), (1, "Incomprehensible"))
 _ADEQUACY = ((5, "All"), (4, "Most"), (3, "Much"), (2, "Little"), (1, "None"))
-_RIGHT_TO_LEFT = frozenset(("ar", "dv", "fa", "he", "ps", "ur", "yi"))
+_RIGHT_TO_LEFT = frozenset(("ar", "ckb", "dv", "fa", "he", "ps", "ur", "yi"))
+_RIGHT_TO_LEFT_SCRIPTS = frozenset(("Arab", "Aran", "Hebr", "Nkoo", "Syrc", "Thaa"))
 # written in Arabic script by some and in another by others: the text itself tells its direction
-_EITHER_DIRECTION = frozenset(("kk", "ky", "ms", "pa", "sd", "ug", "uz"))
+_EITHER_DIRECTION = frozenset(("az", "kk", "ku", "ky", "ms", "pa", "sd", "ug", "uz"))
 
 
 def choices(kind: TaskKind, language: str | None) -> tuple[Choice, ...]:
     """Return the labelled choices of a five-point scale, best first (Ye, Zhou and Lin 2007); empty for other kinds."""
     if kind.name == "fluency":
         # the labels of the LDC's specification of 2002 name the language
-        noun = " English" if language == "en" else ""
+        noun = " English" if main_language(language or "") == ENGLISH else ""
         return tuple(Choice(value, f"{label}{noun if value > 1 else ''}") for value, label in _FLUENCY)
     if kind.name == "adequacy":
         return tuple(Choice(value, label) for value, label in _ADEQUACY)
@@ -205,14 +206,18 @@ def answer_of(kind: TaskKind, fields: Mapping[str, str], shown: Sequence[int]) -
 
 def direction(language: str | None) -> str:
     """Return the value of HTML's ``dir`` for text in a language; ``auto`` for a language without a single direction."""
-    code = (language or "").lower()
-    if code in _RIGHT_TO_LEFT:
+    tag = language_code(language or "")
+    if script := script_of(tag):
+        return "rtl" if script in _RIGHT_TO_LEFT_SCRIPTS else "ltr"
+    code = (tag or "").partition("_")[0]
+    including = main_language(code)
+    if not _RIGHT_TO_LEFT.isdisjoint((code, including)):
         return "rtl"
-    return "ltr" if is_language(code) and code not in _EITHER_DIRECTION else "auto"
+    return "ltr" if is_language(including) and including not in _EITHER_DIRECTION else "auto"
 
 
 def languages(pair: str | None) -> tuple[str | None, str | None]:
-    """Return the source and target language codes of a language pair, None for an unknown language."""
-    if not pair:
-        return None, None
-    return LanguagePair(pair).source, LanguagePair(pair).target
+    """Return the source and target language of a pair as HTML's ``lang``, such as ``zh-Hant``; None if unknown."""
+    named = LanguagePair(pair or "")
+    source, target = (tag and tag.replace("_", "-") for tag in (named.source_tag, named.target_tag))
+    return source, target

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int32Array, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset, view
-from ranker.corpora.languages import ENGLISH, language_code
+from ranker.corpora.languages import ENGLISH, language_code, main_language
 from ranker.errors import OptionError
 from ranker.extractors.base import Metric, join_notes
 from ranker.extractors.english_only import english_note
@@ -354,7 +354,7 @@ class Meteor(Metric):
     @property
     def _fixed_language(self) -> str:
         """Code of the language that the option names, English if it is ``auto``."""
-        return (language_code(self.language) or ENGLISH).partition("_")[0] if self.language != AUTO else ENGLISH
+        return main_language(language_code(self.language) or ENGLISH) if self.language != AUTO else ENGLISH
 
     def _languages(self, dataset: Dataset) -> tuple[list[str], Int64Array]:
         """Return the assumed target languages, and the index of each source's language among them, shape (sources,)."""

@@ -116,14 +116,20 @@ def test_carriage_returns_and_spaces_reach_the_browser_as_they_are(campaign):
     [
         ("de-ar_EG", ["ltr", "rtl"]),
         ("fas_Arab-zho_Hans", ["rtl", "ltr"]),
-        ("arz_Arab-ckb", ["auto", "auto"]),
-        ("en-iw", ["ltr", "auto"]),
-        ("pa_Arab-uz_Latn", ["auto", "auto"]),
+        ("arz_Arab-ckb", ["rtl", "rtl"]),
+        ("en-iw", ["ltr", "rtl"]),
+        ("pa_Arab-uz_Latn", ["rtl", "ltr"]),
+        ("pa-uz", ["auto", "auto"]),
+        ("arb_Latn-ha_Arab", ["ltr", "rtl"]),
         (None, ["auto", "auto"]),
     ],
 )
-def test_the_text_tells_its_direction_where_the_language_does_not(pair, directions):
+def test_the_text_tells_its_direction_where_language_and_script_do_not(pair, directions):
     assert [direction(language) for language in languages(pair)] == directions
+
+
+def test_browsers_are_told_script_and_region():
+    assert languages("en_GB-zh_Hant_TW") == ("en-GB", "zh-Hant-TW")
 
 
 def test_the_source_is_marked_only_where_it_is_shown(campaign):
