@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.languages import is_language, language_name
+from ranker.corpora.languages import LanguagePair, is_language, language_name
 from ranker.corpora.scripts import HAN, HANGUL, KANA
+from ranker.errors import joined
 from ranker.text.target_languages import reference_scripts
 from ranker.text.tokens import Tokenizer, language_tokenizers
 
@@ -22,26 +25,40 @@ _BETTER_FOR_OTHERS = "char or flores200"
 
 
 def tokenizer_note(dataset: Dataset, tokenizer: Tokenizer, asian: Tokenizer | None = None) -> str | None:
-    """Return a note if `tokenizer` cannot split the references' script, or was chosen due to that script, else None.
+    """Return a note if `tokenizer` cannot split the references' scripts, or was chosen due to a script, else None.
 
     The note names a better tokenizer; for Chinese and Japanese it is `asian` if the metric has such a tokenizer.
     """
     names, source_language = language_tokenizers(dataset)
+    advice: dict[tuple[str, str], list[tuple[LanguagePair, str]]] = {}
     for pair, language in reference_scripts(dataset).items() if len(dataset.references) else ():
         if language is None:
             continue
         first = int(np.argmax(dataset.source_language_pairs == pair))
         used = names[source_language[first]] if tokenizer == "auto" else tokenizer
-        of_pair = f" of {pair}" if pair.known else ""
         if used in _JOINING.get(language, _JOINING_OTHERS):
             better = (language in _BETTER and asian) or _BETTER.get(language, _BETTER_FOR_OTHERS)
-            return (
-                f"the references{of_pair} are {language_name(language)}, written without spaces, so tokenizer={used} "
-                f"treats each clause as one word; use tokenizer={better} instead"
-            )
-        if tokenizer == "auto" and not is_language(pair.target or ""):
-            return (
-                f"tokenizer={used}, because the references{of_pair} are {language_name(language)} by their script; "
-                "if they are in another language, state the language pair or the tokenizer"
-            )
-    return None
+            advice.setdefault((used, better), []).append((pair, language))
+        elif tokenizer == "auto" and not is_language(pair.target or ""):
+            advice.setdefault((used, ""), []).append((pair, language))
+    notes = [
+        f"{_named(written)}, written without spaces, so tokenizer={used} treats each clause as one word; use "
+        f"tokenizer={better} instead"
+        if better
+        else f"tokenizer={used}, because {_named(written)} by their script; if they are in another language, state the "
+        "language pair or the tokenizer"
+        for (used, better), written in advice.items()
+    ]
+    return "; ".join(notes) or None
+
+
+def _named(written: Sequence[tuple[LanguagePair, str]]) -> str:
+    """Return "the references of en-zh and fr-zh are Chinese and of en-th Thai", or "the references are Chinese"."""
+    pairs: dict[str, list[str]] = {}
+    for pair, language in written:
+        pairs.setdefault(language_name(language), []).append(pair.of("").strip())
+    parts = [
+        [f"of {joined(each)}"] * all(each) + ["are"] * (not at) + [name]
+        for at, (name, each) in enumerate(pairs.items())
+    ]
+    return f"the references {joined([' '.join(part) for part in parts])}"

@@ -38,9 +38,9 @@ def test_a_tokenizer_that_cannot_split_the_references_is_named_with_a_better_one
 @pytest.mark.parametrize(
     ("references", "pairs", "tokenizer"),
     [
-        ([CHINESE], ["en-xx", "en-yue", "en-any", "en"], "zh"),
-        ([THAI], ["en-xx", "en-yue", "en-any", "en"], "char"),
-        (["The cat sat."], ["en-xx", "en-yue", "en-any", "en"], "13a"),
+        ([CHINESE], ["en-xx", "en-lzh", "en-any", "en"], "zh"),
+        ([THAI], ["en-xx", "en-lzh", "en-any", "en"], "char"),
+        (["The cat sat."], ["en-xx", "en-lzh", "en-any", "en"], "13a"),
         ([JAPANESE], ["en-de", "zh-en"], "13a"),  # a known language outweighs the script
         ([CHINESE], [None], "zh"),
         ([JAPANESE], [None], "ja-mecab"),
@@ -66,7 +66,26 @@ def test_bleu_of_chinese_does_not_depend_on_whether_the_languages_are_stated():
 def test_the_language_pair_is_named():
     together = translations(CHINESE, "en-zh", "de-zh")
     assert make("bleu").note(together) is None
-    assert "the references of de-zh are Chinese" in make("ter").note(together)
+    assert "the references of de-zh and en-zh are Chinese" in make("ter").note(together)
+
+
+def test_all_scripts_of_a_file_are_named_and_no_other_note_is_left_out():
+    data = dataset_of(
+        [([text], text) for text in (THAI, CHINESE, CHINESE, "The cat.")], lp=["en-th", "en-zh", "de-zh", "th-en"]
+    )
+    what = "written without spaces, so tokenizer"
+    treats = "treats each clause as one word; use tokenizer"
+    assert make("ter").note(data) == (
+        f"the references of de-zh and en-zh are Chinese, {what}=none {treats}=tercom-asian instead; "
+        f"the references of en-th are Thai, {what}=none {treats}=char or flores200 instead"
+    )
+    assert make("meteor").note(data) == (
+        f"the references of en-th are Thai, {what}=meteor {treats}=char or flores200 instead; "
+        "meteor: no stemmer for th, zh, so only identical words match"
+    )
+    khmer = "ខ្ញុំចូលចិត្តឆ្មាដែលអង្គុយលើកន្ទេលព្រោះវាស្ងាត់ណាស់"
+    several = dataset_of([([text], text) for text in (THAI, khmer)], lp=["en-th", "en-km"])
+    assert make("wer").note(several).startswith(f"the references of en-km are Khmer and of en-th Thai, {what}=13a ")
 
 
 def test_a_ranker_says_it_once_for_all_its_extractors():

@@ -213,8 +213,8 @@ class Meteor(Metric):
 
     def note(self, dataset: Dataset) -> str | None:
         """Return notes on resources missing for `parity` and on target languages unsuited to the options, or None."""
-        language = super().note(dataset) or english_note([self], dataset) or self._language_note(dataset)
-        return join_notes([self._parity_note(), language])
+        language = english_note([self], dataset) or self._language_note(dataset)
+        return join_notes([self._parity_note(), super().note(dataset), language])
 
     def _language_note(self, dataset: Dataset) -> str | None:
         languages = set(dataset.target_languages.tolist())
