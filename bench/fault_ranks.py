@@ -13,7 +13,7 @@ import numpy as np
 from bench.common import figure, locate, run_main, say, table
 from ranker import Ranker, load_dataset
 from ranker.arrays import FloatArray
-from ranker.checks.faults import outranked, without_votes
+from ranker.checks.faults import outranked
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import human_scores, preference_pairs
 from ranker.corpora.selection import select_language_pairs, without_references
@@ -30,7 +30,7 @@ def ranked(dataset: Dataset, model: str) -> tuple[FloatArray, FloatArray]:
     """Return scores, and scores that rank as the checks do."""
     ranker = Ranker.load(model)
     scores = ranker.candidate_scores(dataset)
-    checked = without_votes(dataset, ranker.feature_set.extractors, ranker.candidate_scores)
+    checked = ranker.votes.values(dataset, ranker.candidate_scores)
     return scores, np.where(outranked(dataset), checked - 1e6, checked)
 
 

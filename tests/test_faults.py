@@ -12,7 +12,7 @@ import pytest
 
 import ranker
 from ranker import Ranker, from_records, load_dataset
-from ranker.checks.faults import faults, outranked, without_votes
+from ranker.checks.faults import Votes, faults, outranked
 from ranker.errors import DataError
 from ranker.extractors.base import fitted_on
 from ranker.extractors.registry import make
@@ -77,6 +77,40 @@ def test_the_faulty_have_no_vote():
     assert ranker.rank([{**record(lp="de-en"), "candidates": [*listed, own]}])["rank"].tolist() == [1, 1, 1, 4]
 
 
+def test_notes_and_signature_are_of_the_candidates_that_vote(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    listed = dict(zip("ABC", [*GOOD[:2], SOURCE], strict=True))
+    data = record(lp="de-en", candidates=listed, references=["The bus came ten minutes late because of the rain."])
+    Path("all.json").write_text(json.dumps([data]), encoding="utf-8")
+    Path("sound.json").write_text(json.dumps([{**data, "candidates": {**listed, "C": GOOD[2]}}]), encoding="utf-8")
+    Path("two.json").write_text(json.dumps([{**data, "candidates": {**listed, "C": ""}}]), encoding="utf-8")
+    few = "1 source with fewer than 3 candidates; ranked without consensus"
+    for name, number in (("all", 1), ("sound", 0), ("two", 1)):
+        for run in (["rank"], ["explain"], ["rerank", "-M", "full"]):
+            assert command(run[0], f"{name}.json", *run[1:]).err.count(few) == number, (name, run)
+        assert ("|fallback" in command("rank", f"{name}.json").out) == bool(number)
+        assert few not in command("rank", f"{name}.json", "--no-checks").err
+    whole, left = (ranker.rank(f"{name}.json", model="full") for name in ("all", "two"))
+    assert whole["score"][:2].tolist() == left["score"][:2].tolist()
+    assert whole["confidence"][:1].tolist() == left["confidence"][:1].tolist()
+
+
+def test_a_fault_does_not_bring_back_an_encoder_of_another_language(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    candidates = ["Der Bus hatte zehn Minuten Verspätung.", "The bus was late.", "Der Bus kam zehn Minuten zu früh."]
+    data = {"lp": "en-de", "source": "The bus was late.", "references": ["Der Bus kam zu spät."]}
+    Path("bus.json").write_text(json.dumps([{**data, "candidates": candidates}]), encoding="utf-8")
+    result = command("rank", "bus.json", "--model", "full")
+    assert "(copy 1); in 1 source the others tie, too few to be compared; rank them by score" in result.err
+    assert [line.split()[0] for line in result.out.splitlines()[2:5]] == ["1=", "1=", "3"]
+    assert ranker.rank("bus.json", model="full")["rank"].tolist() == [1, 1, 3]
+    parts = Ranker.load("full").explain("bus.json")
+    assert parts["score"].tolist()[::2] == [0.0, 0.0]
+    # as few from the beginning are ranked by it
+    Path("two.json").write_text(json.dumps([{**data, "candidates": candidates[::2]}]), encoding="utf-8")
+    assert ranker.rank("two.json", model="full")["rank"].tolist() == [1, 2]
+
+
 def test_what_learns_from_all_that_is_ranked_does_not_learn_from_the_sources_with_a_fault_alone():
     data = load_dataset("sample").select_sources(np.arange(120) < 6)
     texts = data.candidates["text"].to_numpy(object).copy()
@@ -88,7 +122,7 @@ def test_what_learns_from_all_that_is_ranked_does_not_learn_from_the_sources_wit
         return fitted_on(extractor, dataset).transform(dataset)
 
     assert outranked(data).tolist() == (~sound).tolist()
-    assert np.array_equal(without_votes(data, [extractor], compute)[sound], compute(data.select_candidates(sound)))
+    assert np.array_equal(Votes((extractor,)).values(data, compute)[sound], compute(data.select_candidates(sound)))
 
 
 def test_two_copies_of_the_source_do_not_beat_the_only_translation():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -16,6 +17,7 @@ from ranker.checks.pairs import PairedTexts
 from ranker.corpora.dataset import Dataset, view
 from ranker.errors import counted
 from ranker.extractors.base import Extractor
+from ranker.text.target_languages import in_english
 
 SURE: dict[str, Callable[[PairedTexts], Failures]] = {
     **{name: CHECKS[name] for name in ("empty", "copy", "language", "refusal")},
@@ -54,26 +56,61 @@ def fault_note(dataset: Dataset) -> str | None:
     return f"{number:,} of {counted(len(dataset), 'candidate')} {what} ranked behind the other candidates ({kinds})"
 
 
-def without_votes(
-    dataset: Dataset, extractors: Iterable[Extractor], compute: Callable[[Dataset], FloatArray]
-) -> FloatArray:
-    """Compute values of all candidates; the faulty candidates that `outranked` marks do not influence other values.
+@dataclass(frozen=True)
+class Votes:
+    """The votes of candidates for one another in the values of extractors; candidates that `outranked` marks have none.
 
-    The other candidates of a source get 0 if they are too few to be compared and the source has no reference.
+    If they leave too few candidates to compare in a source without a reference, its other candidates tie; likewise in a
+    language other than English, if `by_language` is true and all extractors that do not compare are for English.
     """
-    values, out, extractors = compute(dataset), outranked(dataset), [*extractors]
-    if not out.any() or not any(extractor.needs.other_candidates for extractor in extractors):
+
+    extractors: tuple[Extractor, ...]
+    by_language: bool = False
+
+    def voters(self, dataset: Dataset) -> Dataset:
+        """Return the data set with the candidates whose values tell candidates apart."""
+        return dataset.select_candidates(~outranked(dataset) & ~self._tied(dataset)[dataset.candidate_source])
+
+    def values(self, dataset: Dataset, compute: Callable[[Dataset], FloatArray]) -> FloatArray:
+        """Compute values of all candidates; those of tied candidates are 0."""
+        values, out = compute(dataset), outranked(dataset)
+        if not out.any() or not self._compares:
+            return values
+        source = dataset.candidate_source
+        values = values.copy()
+        values[~out & self._tied(dataset)[source]] = 0.0
+        # extractors that learn from all ranked data must not learn from a few sources
+        whole = any(each.fit_scope == "ranked" or each.needs.other_sources for each in self.extractors)
+        again = ~self._few(dataset) & (_affected(dataset) | whole)
+        if again.any():
+            values[~out & again[source]] = compute(dataset.select_candidates(~out).select_sources(again))
         return values
-    source = dataset.candidate_source
-    affected = np.bincount(source[out], minlength=len(dataset.sources)) > 0
-    voting = ~out & ~dataset.is_reference
-    few = np.bincount(source[voting], minlength=len(dataset.sources)) < _FEWEST
-    few &= np.diff(dataset.reference_offsets) == 0
-    values = values.copy()
-    values[~out & (affected & few)[source]] = 0.0
-    # extractors that learn from all ranked data must not learn from a few sources
-    whole = any(extractor.fit_scope == "ranked" or extractor.needs.other_sources for extractor in extractors)
-    again = ~few & (affected | whole)
-    if again.any():
-        values[~out & again[source]] = compute(dataset.select_candidates(~out).select_sources(again))
-    return values
+
+    def note(self, dataset: Dataset) -> str | None:
+        """Return the note of `fault_note`, with the number of sources whose other candidates tie."""
+        note, sound = fault_note(dataset), dataset.candidate_source[~outranked(dataset)]
+        tied = int((self._tied(dataset) & (np.bincount(sound, minlength=len(dataset.sources)) > 1)).sum())
+        return f"{note}; in {counted(tied, 'source')} the others tie, too few to be compared" if tied else note
+
+    @property
+    def _compares(self) -> bool:
+        return any(extractor.needs.other_candidates for extractor in self.extractors)
+
+    def _tied(self, dataset: Dataset) -> BoolArray:
+        """True for sources whose sound candidates tie because of the faults of others."""
+        return _affected(dataset) & self._few(dataset) & self._compares
+
+    def _few(self, dataset: Dataset) -> BoolArray:
+        """True for sources with too few candidates to compare, and without references that may be used."""
+        voting = ~outranked(dataset) & ~dataset.is_reference
+        few = np.bincount(dataset.candidate_source[voting], minlength=len(dataset.sources)) < _FEWEST
+        unusable = np.diff(dataset.reference_offsets) == 0
+        others = [extractor.needs.language for extractor in self.extractors if not extractor.needs.other_candidates]
+        if self.by_language and others and all(others):
+            unusable |= ~in_english(dataset)
+        return np.asarray(few & unusable)
+
+
+def _affected(dataset: Dataset) -> BoolArray:
+    """True for sources with candidates that `outranked` marks."""
+    return np.bincount(dataset.candidate_source[outranked(dataset)], minlength=len(dataset.sources)) > 0

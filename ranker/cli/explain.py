@@ -72,7 +72,7 @@ def command(
         return
     import numpy as np
 
-    from ranker.checks.faults import fault_note, faults, without_votes
+    from ranker.checks.faults import faults
     from ranker.checks.outputs import records
     from ranker.evaluation.explanations.pairs import check_pair, explain_pairs
     from ranker.evaluation.explanations.sources import (
@@ -94,8 +94,9 @@ def command(
         raise OptionError(f"--seg-id {seg_id}: no source of {dataset.name} has this seg_id")
     ranker = ranker or Ranker.load(suited_model(dataset, metrics=False))
     with working("explaining"):
-        notes = ranker.note(dataset), fault_note(dataset.select_sources(np.isin(range(len(dataset.sources)), chosen)))
-        matrix = without_votes(dataset, ranker.feature_set.extractors, ranker.contributions)
+        explained = dataset.select_sources(np.isin(range(len(dataset.sources)), chosen))
+        notes = ranker.note(ranker.votes.voters(dataset)), ranker.votes.note(explained)
+        matrix = ranker.votes.values(dataset, ranker.contributions)
         wrong = faults(dataset).tolist()
         any_wrong = any(wrong)
     for note in filter(None, notes):
@@ -113,9 +114,9 @@ def command(
     if pair is not None:
         rows = check_pair(dataset, *pair, chosen)
         with working("explaining"):
-            explained = [*explain_pairs(ranker, dataset, matrix, rows)]
+            pairs = [*explain_pairs(ranker, dataset, matrix, rows)]
         parts = _parts(ranker.feature_set, by) if by else {}
-        _print_pairs(dataset, explained, rows, signature, parts, wrong, form)
+        _print_pairs(dataset, pairs, rows, signature, parts, wrong, form)
         return
     groups = []
     with working("explaining"):

@@ -57,22 +57,23 @@ def command(
     scorer, dataset = chosen(model, metric, inputs)
     import numpy as np
 
-    from ranker.checks.faults import fault_note, faults, without_votes
+    from ranker.checks.faults import faults
     from ranker.evaluation.explanations.sources import source_facts
     from ranker.ranking.by_score import rank_by
-    from ranker.ranking.scorers import candidate_scores, certainty_of
+    from ranker.ranking.scorers import candidate_scores, certainty_of, votes_of
 
     if confidence and not certainty_of(scorer, dataset, np.zeros(0, np.int64), np.zeros(0)):
         what = f"--confidence: {scorer.name} gives no confidence"
         raise OptionError(f"{what}: choose a model that ranker train made with cross-validation or --calibrate")
-    compute = partial(candidate_scores, scorer)
+    compute, votes = partial(candidate_scores, scorer), votes_of(scorer)
     with working("ranking"):
-        scores = without_votes(dataset, scorer.feature_set.members, compute) if checks else compute(dataset)
-        print_notes([scorer], dataset)
-        if checks and (note := fault_note(dataset)):
+        scores = votes.values(dataset, compute) if checks else compute(dataset)
+        voters = votes.voters(dataset) if checks else dataset
+        print_notes([scorer], voters)
+        if checks and (note := votes.note(dataset)):
             print_note(f"{note}; rank them by score with --no-checks")
         ranking = rank_by(dataset, scores, faults(dataset) if checks else None)
-        ranking = ranking.assign(**certainty_of(scorer, dataset, ranking["source"], ranking["margin"]))
+        ranking = ranking.assign(**certainty_of(scorer, voters, ranking["source"], ranking["margin"]))
         print_tied(scorer, dataset, scores)
     texts = dataset.candidates["text"].to_numpy(object)
     rows: list[dict[Any, Any]] = ranking[[name for name in _FIGURES if name in ranking]].to_dict("records")
@@ -83,7 +84,7 @@ def command(
             groups[source] = {**source_facts(dataset, source), "ranking": []}
         groups[source]["ranking"].append(row)
     listed = [*groups.values()]
-    signature = result_signature(scorer, dataset)
+    signature = result_signature(scorer, dataset, scored=voters)
 
     def show_all() -> None:
         number = float if metric else ModelScore

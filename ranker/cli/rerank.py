@@ -97,7 +97,7 @@ def command(
     from ranker.apps.tuning.hypotheses import all_hypotheses
     from ranker.apps.tuning.reranking import best_hypotheses, oracle_choice, outranked_hypotheses, sound_scores
     from ranker.ranking.ranker import Ranker
-    from ranker.ranking.scorers import RankerScorer, make_scorer
+    from ranker.ranking.scorers import RankerScorer, make_scorer, votes_of
 
     _check_choice(weights, model, oracle, mbr, scale)
     oracle, mbr = single([oracle] if oracle else None, "--oracle"), single([mbr] if mbr else None, "--mbr")
@@ -129,8 +129,9 @@ def command(
         else:
             assert references is not None
             objective = RankerScorer(ranker) if ranker is not None else make_scorer(oracle, None)
-            print_notes([objective], references if compared else all_hypotheses(lists, references))
             scores = sound_scores(lists, references, objective, out)
+            hypotheses = all_hypotheses(lists, references)
+            print_notes([objective], votes_of(objective).voters(hypotheses) if out.any() else hypotheses)
             if ranker is None:
                 chosen = oracle_choice(lists, references, objective)
         if chosen is None:
@@ -197,9 +198,10 @@ def _reported(report: list[str] | None) -> list[Scorer]:
 
 def _report(lists: NBestList, references: Dataset, reported: list[Scorer], chosen: Int64Array) -> None:
     """Print the scores of the choice on stderr."""
+    from ranker.apps.tuning.hypotheses import dataset_of
     from ranker.apps.tuning.reranking import score_of_choice
 
-    print_notes(reported, references)
+    print_notes(reported, dataset_of(lists, references, chosen[chosen >= 0]))
     for scorer in reported:
         say(f"{scorer.name} {score_of_choice(lists, references, scorer, chosen):.6f}", err=True)
 

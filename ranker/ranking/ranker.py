@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranker.arrays import BoolArray, FloatArray
-from ranker.checks.faults import fault_note, faults, without_votes
+from ranker.checks.faults import Votes, faults
 from ranker.corpora.catalogue.candidate_rows import (
     CandidateRows,
     Candidates,
@@ -165,6 +165,11 @@ class Ranker:
     def weight_sets(self) -> WeightSets:
         """Sets of weights of the standardised columns; a source's references and candidates decide between them."""
         return self._trained().weight_sets
+
+    @property
+    def votes(self) -> Votes:
+        """Votes of candidates for one another in the scores."""
+        return Votes(self.feature_set.extractors, self.weight_sets.by_language)
 
     @property
     def training(self) -> Training | None:
@@ -378,16 +383,17 @@ class Ranker:
             the next, and ``likely_tie``, True if people would probably call these two equal. A candidate of a frame
             has the index of its first row. Candidates without a score are left out.
         """
-        rows = self._read(candidates)
+        rows = self._read(candidates, checks=checks)
         ranked = ~only_references(rows.dataset)
         scores = self._checked(rows.dataset, self.candidate_scores, checks=checks)
         wrong = faults(rows.dataset)[ranked] if checks else None
         # a note says where nothing tells candidates apart
-        scored = np.asarray(self.weight_sets.used_by(rows.dataset).any(axis=1))[rows.dataset.candidate_source]
+        voters = self.votes.voters(rows.dataset) if checks else rows.dataset
+        scored = np.asarray(self.weight_sets.used_by(voters).any(axis=1))[rows.dataset.candidate_source]
         for tied in tied_scores(rows.dataset, np.where(scored, scores, np.nan), "score by the model"):
             log_note(str(tied))
         ranking = rank_by(rows.dataset.select_candidates(ranked), scores[ranked], wrong)
-        ranking = ranking.assign(**self.certainty(rows.dataset, ranking["source"], ranking["margin"]))
+        ranking = ranking.assign(**self.certainty(voters, ranking["source"], ranking["margin"]))
         labels = rows.index[rows.first]
         frame = labelled(rows.dataset).set_axis(labels)[ranked].iloc[ranking["candidate"]]
         figures = ranking.columns.drop(["source", "candidate", "system"])
@@ -397,9 +403,9 @@ class Ranker:
         """Compute values of candidates; with `checks`, log faulty outputs and exclude their votes from consensus."""
         if not checks:
             return compute(dataset)
-        if note := fault_note(dataset):
+        if note := self.votes.note(dataset):
             log_note(f"{note}; rank them by score with checks=False")
-        return without_votes(dataset, self.feature_set.extractors, compute)
+        return self.votes.values(dataset, compute)
 
     def explain(self, candidates: Candidates, *, checks: bool = True) -> pd.DataFrame:
         """Return the contributions of features to the scores by which `rank` ranks; each score is exactly their sum.
@@ -417,7 +423,7 @@ class Ranker:
         DataFrame
             The columns of `score`, ``fault`` if `rank` adds it, then one column per feature, in the unit of the score.
         """
-        rows = self._read(candidates)
+        rows = self._read(candidates, checks=checks)
         parts = self._checked(rows.dataset, self.contributions, checks=checks)
         frame = labelled(rows.dataset).assign(score=parts.sum(axis=1))
         if checks and (wrong := faults(rows.dataset)).any():
@@ -425,10 +431,11 @@ class Ranker:
         features = pd.DataFrame(parts, columns=[*self.feature_set.columns])
         return rows.frame_by_row(pd.concat([frame, features], axis=1))
 
-    def _read(self, candidates: Candidates) -> CandidateRows:
+    def _read(self, candidates: Candidates, *, checks: bool = False) -> CandidateRows:
         """Read candidates with `candidate_rows`, and log the ranker's note on the scores, if there is a note."""
         rows = candidate_rows(candidates)
-        note = self.note(drop_sole_references(rows.dataset))
+        dataset = drop_sole_references(rows.dataset)
+        note = self.note(self.votes.voters(dataset) if checks else dataset)
         if note:
             log_note(note)
         return rows

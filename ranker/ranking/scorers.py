@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranker.arrays import BoolArray, FloatArray
+from ranker.checks.faults import Votes
 from ranker.corpora.dataset import Dataset, source_place, view
 from ranker.corpora.own_references import scored_apart
 from ranker.corpora.records import first_repeated
@@ -284,6 +285,11 @@ def candidate_scores(scorer: Scorer, dataset: Dataset, statistics: FloatArray | 
             f"{source_place(dataset, dataset.candidate_source[bad[0]])}: expected a finite number"
         )
     return scores
+
+
+def votes_of(scorer: Scorer) -> Votes:
+    """Return the votes of candidates for one another in a scorer's scores."""
+    return scorer.ranker.votes if isinstance(scorer, RankerScorer) else Votes(scorer.feature_set.members)
 
 
 def reference_scores(scorer: Scorer, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:

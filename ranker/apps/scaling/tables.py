@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from ranker.apps.scaling.parts import ShardResult
 from ranker.arrays import BoolArray, FloatArray
-from ranker.checks.faults import fault_note, faults, without_votes
+from ranker.checks.faults import faults
 from ranker.corpora.dataset import Dataset, concatenate_datasets, source_place
 from ranker.corpora.formats.shards import Shards
 from ranker.corpora.languages import UNKNOWN_PAIR
@@ -34,6 +34,7 @@ from ranker.ranking.scorers import (
     result_head,
     systems_scorer,
     type_of,
+    votes_of,
 )
 
 Made = tuple[pa.Table, str | None]
@@ -136,21 +137,20 @@ def ranks(named: NamedScorers, part: Dataset) -> Made:
     """Return a table of each source's ranked candidates, with columns such as ``rank``, ``score`` and ``fault``."""
     part, about = named.prepared(part)
     (scorer,) = named.scorers()
+    votes, voters = votes_of(scorer), part
     if named.checks:
-        wrong = faults(part)
-        scores, about = (
-            without_votes(part, scorer.feature_set.members, functools.partial(candidate_scores, scorer)),
-            join_notes([about, fault_note(part)]),
-        )
+        wrong, voters = faults(part), votes.voters(part)
+        scores = votes.values(part, functools.partial(candidate_scores, scorer))
+        about = join_notes([about, votes.note(part)])
     else:
         wrong, scores = np.full(len(part), ""), candidate_scores(scorer, part)
     ranking = rank_by(part, scores, wrong)
     ranking["fault"] = wrong[ranking["candidate"].to_numpy()].astype(str)
-    ranking = ranking.assign(**certainty_of(scorer, part, ranking["source"], ranking["margin"]))
+    ranking = ranking.assign(**certainty_of(scorer, voters, ranking["source"], ranking["margin"]))
     keys = pa.table(_keys(part, "lp", "doc", "seg_id")).take(pa.array(ranking["candidate"].to_numpy()))
     for column in ranking.columns.drop(["source", "candidate", "system"]):
         keys = keys.append_column(column, pa.array(ranking[column].to_numpy()))
-    return keys, named.note(part, about)
+    return keys, named.note(voters, about)
 
 
 def unit_sums(named: NamedScorers, level: Level, part: Dataset) -> Made:

@@ -23,7 +23,7 @@ from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows, 
 from ranker.errors import DataError, OptionError, log_note
 from ranker.ranking.included import default_model
 from ranker.ranking.ranker import Ranker
-from ranker.ranking.scorers import AnyScorer, scorer_of, sign_of
+from ranker.ranking.scorers import AnyScorer, scorer_of, sign_of, votes_of
 
 
 def rerank(
@@ -95,7 +95,7 @@ def rerank(
         else:
             loaded = model if isinstance(model, Ranker) else Ranker.load(model or default_model(dataset))
             objective = scorer_of(loaded)
-        if note := objective.note(dataset):
+        if note := objective.note(votes_of(objective).voters(dataset) if out.any() else dataset):
             log_note(note, dataset.name)
         scores = sign_of(objective) * sound_scores(nbest, references, objective, out)
     if oracle is not None:

@@ -22,14 +22,14 @@ from ranker.apps.tuning.hypotheses import (
 from ranker.apps.tuning.pairwise import mean_pairwise
 from ranker.apps.tuning.weights import Weights
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.checks.faults import fault_note, outranked, without_votes
+from ranker.checks.faults import fault_note, outranked
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.in_memory import from_texts
 from ranker.corpora.formats.nbest import NBestList
 from ranker.errors import DataError, OptionError
 from ranker.extractors.base import Metric, check_new_texts
 from ranker.files import display_name
-from ranker.ranking.scorers import MetricScorer, RankerScorer, Scorer, candidate_scores, systems_scorer
+from ranker.ranking.scorers import MetricScorer, RankerScorer, Scorer, candidate_scores, systems_scorer, votes_of
 
 _SWEEPS = 100
 
@@ -62,11 +62,10 @@ def sound_scores(nbest: NBestList, references: Dataset, objective: Scorer, out: 
     """Return `sentence_scores`, in which hypotheses that are no translations, such as those `out`, do not vote."""
     if not out.any():
         return sentence_scores(nbest, references, objective)
-    members = objective.feature_set.members
-    check_new_texts(members, "hypotheses")
+    check_new_texts(objective.feature_set.members, "hypotheses")
     check_sentences(nbest, references)
     _, row, _ = distinct_hypotheses(nbest)
-    return without_votes(all_hypotheses(nbest, references), members, partial(candidate_scores, objective))[row]
+    return votes_of(objective).values(all_hypotheses(nbest, references), partial(candidate_scores, objective))[row]
 
 
 def outranked_hypotheses(nbest: NBestList, references: Dataset | None) -> tuple[BoolArray, str | None]:

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.checks.faults import outranked, without_votes
+from ranker.checks.faults import outranked
 from ranker.checks.outputs import placed_checks
 from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows
 from ranker.corpora.dataset import Dataset
@@ -193,9 +193,9 @@ def explain_spans(candidates: Candidates, *, model: str | Path | None = None) ->
     given = candidate_rows(candidates)
     dataset = given.dataset
     ranker = Ranker.load(default_model(dataset) if model is None else model)
-    if note := ranker.note(dataset):
+    if note := ranker.note(ranker.votes.voters(dataset)):
         log_note(note)
-    contributions = without_votes(dataset, ranker.feature_set.extractors, ranker.contributions)
+    contributions = ranker.votes.values(dataset, ranker.contributions)
     return given.with_rows(spans_frame(dataset, [*candidate_spans(ranker, dataset, contributions)]))
 
 
