@@ -120,3 +120,19 @@ def test_a_language_model_that_would_learn_from_its_own_references_is_told_so(ca
     assert err == (
         "ranker: note: 480 of 680 sentences are references of sample; the language model did not learn from them\n"
     )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--model", "full-any"],
+        ["--oracle", "semantic[encoder=encoder-any].f"],
+        ["--oracle", "chrf", "--report", "semantic[encoder=encoder-any].f"],
+    ],
+)
+def test_notes_on_unknown_characters_are_of_the_hypotheses_too(call, words):
+    texts = ["Die 🥶🥶 ist lang.", "Die 🪵🪵 ist lang."]
+    record = {"lp": "en-de", "source": "It is long.", "references": ["Die Strasse ist lang."], "candidates": texts}
+    Path("q.json").write_text(json.dumps([record]), encoding="utf-8")
+    number = "1 of 2 texts" if "--report" in words else "2 of 3 texts"
+    assert f"does not know all characters of {number}: " in call("rerank", "q.json", *words).err
