@@ -227,7 +227,7 @@ def _with_options(function: Callable[..., int | None], mode: int, *, result: boo
 
 def _files_read(values: Mapping[str, Any], parameters: Mapping[str, inspect.Parameter]) -> list[str]:
     """Return the texts in the values of parameters that name files to read, such as FILE in ``NAME=FILE``."""
-    files = []
+    files: list[str] = []
     for name, value in values.items():
         metavar = getattr(_info(parameters[name]), "metavar", None) or ""
         for text in value if isinstance(value, list) else [value]:
