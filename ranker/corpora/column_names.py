@@ -85,11 +85,12 @@ _MADE_AS = _table(
     "annotators batch draw iteration judges raters retries run runs sample samples sd std stddev stdev step steps trial"
 )
 """Numbers in a column whose name ends in one of these words number outputs, or count their judges."""
-_MADE_BY_WHOM = _table("annotator rater turn turns user worker")
+_MADE_BY_WHOM = _table("annotator assessor evaluator rater turn turns user worker")
 """Numbers in a column with one of these names number judges or outputs; those in ``rater1`` are a judge's ratings."""
 _SAMPLING = re.compile(
     r"(top|min|typical)_?[pk]|(frequency|presence|repetition|repeat|length)_penalty|(.*_)?log_(prob|like).*|p_val(ue)?s?"
 )
+_JUDGE = re.compile(r"(annotator|assessor|evaluator|judge|rater|user|worker)[ _-]?(id|name|email)?")
 _OF_SETTINGS = _table("args arguments config configuration hyperparameters kwargs parameters params settings")
 """Numbers in an object whose name ends in one of these words are settings of the system that made an output."""
 _ALWAYS_SETTINGS = _table("beam beams logprob logprobs seed temperature token tokens")
@@ -249,17 +250,28 @@ def is_unread_rating(name: str, text: object) -> bool:
     return not re.search("[,%/]", str(text)) or bool(rated & {*_words(name)}) or _is_metric(name)
 
 
-def not_read(names: Sequence[str], grades: Mapping[str, str] | None = None, *, unnamed: bool = False) -> str:
+def judge_hint(columns: Iterable[str]) -> str:
+    """Return advice on a column or key such as ``annotator`` if there is no ``judge``, for messages."""
+    named = {name.strip().lower(): name for name in columns}
+    judges = [name for lower, name in named.items() if _JUDGE.fullmatch(lower)]
+    return f"; if {judges[0]} names the judges, call it judge" if judges and "judge" not in named else ""
+
+
+def not_read(
+    names: Sequence[str], grades: Mapping[str, str] | None = None, *, unnamed: bool = False, unjudged: bool = False
+) -> str:
     """Return a note that lists columns or keys that were ignored because they hold text.
 
     `grades` are the columns or keys that hold numbers in a form that is not read, each with one of these numbers. If
-    the systems are `unnamed`, the note says that a column or key such as ``model`` may name them.
+    the systems are `unnamed`, the note says that a column or key such as ``model`` may name them, and if ratings are
+    `unjudged`, that one such as ``annotator`` may name the judges.
     """
     short = {name: f"{name[:27]}..." if len(name) > 30 else name for name in names}
     listed = ", ".join([*short.values()][:8]) + (", ..." if len(names) > 8 else "")
     hints = [f"; if {grade!r} in {short[name]} is a rating, write {DECIMAL}" for name, grade in (grades or {}).items()]
     systems = [name for name in names if "_".join(_words(name)) in _SYSTEM_NAMES] if unnamed else []
     hints += [f"; if {name} names the systems, call it system" for name in systems[:1]]
+    hints += filter(None, [judge_hint(names)] if unjudged else [])
     return f"ignored, because not judgements: {listed}{''.join(hints[:1])}"
 
 

@@ -153,7 +153,8 @@ def read_records(
     if keys.left_out:
         unnamed = are_numbered(candidate.system for candidate in every)
         values_of = {key: grade for key, (_, grade) in grades.items()}
-        log_note(names.not_read([*keys.left_out], values_of, unnamed=unnamed), file)
+        unjudged = rows.number > 0 and {by for one in every for _, by, _ in one.ratings} == {None}
+        log_note(names.not_read([*keys.left_out], values_of, unnamed=unnamed, unjudged=unjudged), file)
     return records
 
 
@@ -208,7 +209,7 @@ class _Rows:
         if before is candidate:
             record.candidates.append(candidate)
         elif not judge or (before.text, before.is_reference) != (candidate.text, candidate.is_reference):
-            hint = f" ({self.unit} {line} has it too), or distinguish equal sources by seg_id"
+            hint = f" ({self.unit} {line} has it too), or distinguish equal sources by seg_id{names.judge_hint(fields)}"
             raise duplicate_system_error(candidate.system, self.file, reader.line, hint)
         else:
             before.ratings.extend(reader.new_ratings(before, candidate.ratings))

@@ -59,7 +59,7 @@ _EXPECTED = "text (or mt, hyp, hypothesis), and source (or src) or reference (or
 
 MISSING = "(pandas reads NA, None and null as missing: read the file with keep_default_na=False)"
 """Advice about missing texts in data frames, for messages."""
-_ONLY_JUDGES = " (only rows with the same text by different judges may repeat it; distinguish equal sources by seg_id)"
+_ONLY_JUDGES = "only rows with the same text by different judges may repeat it; distinguish equal sources by seg_id"
 _QUOTED = re.compile(r'(?:^|\t)("(?:[^"\t\n]|"")*")(?=\t|$)', re.MULTILINE)
 _SEPARATOR_LINE = re.compile(r'"?sep=([^\r\n])"?(?=[\r\n])', re.IGNORECASE)
 _CHUNK = 50_000  # rows of a CSV file that are Python objects at a time
@@ -359,9 +359,8 @@ class LongTable:
         same_text = self._take("text", again) == self._take("text", before[again])
         differs = (judge[again] < 0) | (is_reference[again] != is_reference[before[again]]) | ~same_text.to_numpy(bool)
         for row in again[differs][:1].tolist():
-            error = duplicate_system_error(
-                str(self._cell("system", row)), self.file, int(self.lines[row]), _ONLY_JUDGES
-            )
+            hint = f" ({_ONLY_JUDGES}{names.judge_hint(self.columns)})"
+            error = duplicate_system_error(str(self._cell("system", row)), self.file, int(self.lines[row]), hint)
             self.problems.append((row, error))
         errors = self._errors(judge)
         ratings = self._ratings(output, before, judge)
@@ -522,8 +521,10 @@ class LongTable:
         grades = {kind: grade for kind in unread for grade in self._grades(kind)[:1]}
         self.left_out = {kind: str(self._cell(kind, int(np.argmax(numbers[kind][1])))) for kind in unread} | grades
         noted = [kind for kind in text if kind not in names.NOT_READ]
+        filled = [kind for kind in kinds if kind not in text and not np.isnan(numbers[kind][0]).all()]
+        lacks_judges = "judge" not in self.columns and not all(map(names.is_reserved, filled))
         if noted:
-            log_note(names.not_read(noted, grades, unnamed=self.unnamed), self.file)
+            log_note(names.not_read(noted, grades, unnamed=self.unnamed, unjudged=lacks_judges), self.file)
         numeric = {kind: numbers[kind] for kind in kinds if kind not in text}
         rows = {kind: np.flatnonzero(~np.isnan(values)) for kind, (values, _) in numeric.items()}
         for kind, (values, wrong) in numeric.items():
@@ -535,6 +536,8 @@ class LongTable:
             again = np.zeros(len(before), dtype=np.bool_)
             again[rated] = pd.DataFrame({"output": output[rated], "judge": judge[rated]}).duplicated() | unjudged[rated]
             self._refuse(again, functools.partial(self._judged_twice, kind))
+        if lacks_judges and not self.problems and (hint := names.judge_hint(numeric)):
+            log_note(hint.removeprefix("; "), self.file)
         every = np.concatenate([np.zeros(0, dtype=np.int64), *rows.values()])
         return {
             "candidate": output[every],

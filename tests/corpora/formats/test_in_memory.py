@@ -359,3 +359,18 @@ def test_what_is_no_model_is_refused(call: Any, model: object) -> None:
 def test_what_is_no_scorer_is_refused() -> None:
     with pytest.raises(OptionError, match="scorers: expected a metric or ranker, or several, found int"):
         ranker.compare_systems(ROWS, 3)
+
+
+@pytest.mark.parametrize("by", [{"annotator": "anna"}, {"annotatorId": 7}, {"judge_id": "j"}, {"evaluator": 3}])
+def test_a_column_that_may_name_the_judges_is_pointed_out(by, caplog):
+    rows = [{"source": "a", "text": "b", "system": "A", "score": 3, **by}]
+    advice = f"if {next(iter(by))} names the judges, call it judge"
+    assert [*from_frame(pd.DataFrame(rows)).ratings["kind"]][-1] == "score"
+    assert [message.endswith(advice) for message in caplog.messages] == [True]
+    for make, given in ((from_frame, pd.DataFrame(rows * 2)), (from_records, rows * 2)):
+        with pytest.raises(DataError, match=f"listed twice for one source; .*; {advice}"):
+            make(given)
+    caplog.clear()
+    from_frame(pd.DataFrame(rows).assign(judge="x"))
+    from_frame(pd.DataFrame(rows).drop(columns="score"))
+    assert "names the judges" not in caplog.text
