@@ -13,7 +13,7 @@ from ranker.corpora.selection import without_references
 from ranker.errors import ModelError
 from ranker.extractors.base import Extractor, FittedExtractor, Metric, SentenceMean, checked, from_notation, unfitted
 from ranker.extractors.needs import Needs
-from ranker.extractors.registry import undefined
+from ranker.extractors.registry import RESERVED, undefined
 from ranker.text.reference_pairs import reference_pairs
 from ranker.text.tokens import token_batch
 
@@ -112,6 +112,8 @@ def _check_declarations(made: Extractor) -> None:
     _expect(made, parameters is not None and parameters.frozen, "a frozen dataclass")
     _expect(made, from_notation(kind, str(made)) == made, f"its notation {made} to make an equal extractor")
     _expect(made, len({*made.columns}) == len(made.columns) > 0, "columns with different names")
+    taken = sorted(RESERVED & {made.name, *made.columns})
+    _expect(made, not taken, f"no name or column called {', '.join(taken)}, like a column of results")
     for names in (made.lower_is_better, made.symmetric):
         _expect(
             made,

@@ -136,6 +136,14 @@ def test_a_plug_in_that_changes_the_data_is_refused(change, monkeypatch):
         (dataclass(frozen=True)(type("Old", (Longest,), {"needs_references": False})), "no attribute needs_references"),
         (dataclass(frozen=True)(type("Twice", (Longest,), {"columns": ("a", "a")})), "columns with different names"),
         (type("Nameless", (FittedExtractor,), {}), "a class that defines transform, name"),
+        (
+            dataclass(frozen=True)(type("Taken", (Longest,), {"name": "score"})),
+            "no name or column called score, like a",
+        ),
+        (
+            dataclass(frozen=True)(type("Texts", (Longest,), {"columns": ("text", "b")})),
+            "no name or column called text",
+        ),
         (int, "a class derived from Metric, FittedExtractor or Extractor"),
         (with_values("Endless", np.inf), "columns of finite numbers"),
         (with_values("Unknown", np.nan), "columns of finite numbers"),

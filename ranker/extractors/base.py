@@ -203,14 +203,14 @@ def _unchanging(method: Callable[..., Any]) -> Callable[..., Any]:
     """Return a method of a plug-in that raises an error if it changes the tables of its data set."""
 
     @functools.wraps(method)
-    def checked_method(self: Extractor, dataset: Dataset, *more: Any, **options: Any) -> Any:
+    def checked_method(extractor: Extractor, dataset: Dataset, *more: Any, **options: Any) -> Any:
         before = dataset.content_digest()
-        result = method(self, dataset, *more, **options)
+        result = method(extractor, dataset, *more, **options)
         if dataset.content_digest() != before:
-            what = f"{type(self).__module__}.{type(self).__qualname__}.{method.__name__}"
+            what = f"{type(extractor).__module__}.{type(extractor).__qualname__}.{method.__name__}"
             raise ModelError(
-                f"{self.name}: {what} changed the tables of the data set, which other metrics read too: expected it "
-                "to change copies, such as dataset.candidates.copy()"
+                f"{extractor.name}: {what} changed the tables of the data set, which other metrics read too: expected "
+                "it to change copies, such as dataset.candidates.copy()"
             )
         return result
 

@@ -72,6 +72,9 @@ BUILT_IN = {
     "wer": "ranker.extractors.edit.wer:WordErrorRate",
 }
 ENTRY_POINTS = "ranker.extractors"
+_OF_TEXTS = "lp doc document seg_id source references system candidate text is_reference segments"
+RESERVED = {*_OF_TEXTS.split(), "score", "rank", "tied", "margin", "confidence", "likely_tie", "fault"}
+"""Columns of results, which no plug-in may be called, because its column would replace them."""
 _OTHER_NAMES = {"chrf++": "chrf[word_order=2]", "chrf2": "chrf", "chrf2++": "chrf[word_order=2]", "rouge": "rouge_l"}
 """Notations of metrics by the names that other programs print."""
 _NEURAL = ("bertscore", "bleurt", "comet", "cometkiwi", "metricx", "xcomet")
@@ -124,6 +127,8 @@ def extractor_class(name: str) -> type[Extractor]:
     if not (isinstance(kind, type) and issubclass(kind, Extractor)):
         what = "expected a class derived from Metric, FittedExtractor or Extractor of ranker.plugins"
         raise OptionError(f"{_described(point)}: {point.value} is not an extractor; {what}")
+    if RESERVED & {point.name, getattr(kind, "name", "")}:
+        raise OptionError(f"{_described(point)}: a column of results has this name; rename it")
     missing = undefined(kind)
     if missing or not dataclasses.is_dataclass(kind):
         what = f"lacks {', '.join(missing)}" if missing else "is not a dataclass"

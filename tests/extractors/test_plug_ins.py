@@ -100,7 +100,7 @@ class Statistics(Any):
 
 @dataclass(frozen=True)
 class Score(Any):
-    name: ClassVar[str] = "score"
+    name: ClassVar[str] = "scored"
 
     def sentence_scores(self, dataset):
         return super(Any, self).sentence_scores(dataset)
@@ -130,11 +130,12 @@ lacking = stranger_metrics:Lacking
 three = stranger_metrics:number
 flat = stranger_metrics:Flat
 bleu = stranger_metrics:Flat
+system = stranger_metrics:Flat
 narrow = stranger_metrics:Narrow
 abstract = stranger_metrics:Abstract
 any = stranger_metrics:Any
 statistics = stranger_metrics:Statistics
-score = stranger_metrics:Score
+scored = stranger_metrics:Score
 columns = stranger_metrics:Columns
 """
 
@@ -172,7 +173,7 @@ def test_an_error_of_a_plug_in_is_one_line_with_its_name(call):
 
 
 @pytest.mark.parametrize("what", ["none", "texts", "ragged", "wide", "oserror", "memory", "pipe", "deep"])
-@pytest.mark.parametrize("name", ["any", "statistics", "score", "columns"])
+@pytest.mark.parametrize("name", ["any", "statistics", "scored", "columns"])
 @pytest.mark.parametrize("line", ["score c.json -m {}", "rank c.json -m {}", "train j.json -F {} -o x.model"])
 def test_what_a_plug_in_returns_or_raises_is_its_own_fault(name, what, line, call):
     if name == "columns" and what == "wide":
@@ -198,6 +199,7 @@ def test_a_broken_plug_in_hides_no_other_from_the_list(call):
     assert "Vowels" in out
     assert "note: skipped: plug-in 'gone' of the package stranger" in err
     assert "note: skipped: plug-in 'bleu' of the package stranger: an included metric or feature has this name" in err
+    assert "note: skipped: plug-in 'system' of the package stranger: a column of results has this name" in err
 
 
 def test_an_error_of_our_own_is_no_plug_in_s(call):
