@@ -70,6 +70,7 @@ def default_model(dataset: Dataset) -> str:
     targets = {*dataset.target_languages}
     if targets - {"en", ""}:
         return ANY
+    # in doubt, the model for all languages
     return ENGLISH if "" not in targets or looks_english(dataset) else ANY
 
 

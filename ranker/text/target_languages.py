@@ -1,6 +1,6 @@
 """The target language of each source: from its language pair, else detected by the script or words of its translations.
 
-English is detected by its letters and its proportion of function words, unless there are only a few words.
+English is detected by its letters and its proportion of function words. In doubt, translations count as English.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from ranker.text.tokenizers import split_and_number
 _SAMPLED = 1000
 """Maximum number of translations by which a language is detected."""
 _ENOUGH_FUNCTION_WORDS = 0.2
-_ENOUGH_WORDS = 50
+_NO_FUNCTION_WORDS = 0.1
+"""Maximum proportion of function words by which a few words are known not to be English."""
+_SENTENCE, _FEW_WORDS, _ENOUGH_WORDS = 4, 10, 50
 _LEAST_KANA = 0.1
 """Minimum proportion of kana for a text with Chinese characters to be Japanese."""
 _LONGEST_MEAN = {HAN: 3.0, KANA: 3.0}
@@ -85,21 +87,43 @@ def written_languages(dataset: Dataset) -> npt.NDArray[np.object_]:
     return np.array([(name in unknown and scripts[pair]) or name for name, pair in pairs], dtype=object)
 
 
-def looks_english(dataset: Dataset, *, fewest: int = 0) -> bool:
-    """True if the references, or candidates if there are none, look English, judging by letters and function words.
+@view
+def looks_english(dataset: Dataset) -> bool | None:
+    """True if the translations of sources whose target language is unknown look English; None if words are too few.
 
-    Texts of fewer than `fewest` words look English if they have no letters or if most of their letters are ASCII.
+    The references, or candidates if there are none, are judged by letters and function words.
     """
-    table = dataset.references if len(dataset.references) else dataset.candidates
+    function, number = _function_words(dataset)
+    if function >= _ENOUGH_FUNCTION_WORDS * max(number, 1):
+        return True
+    return (
+        None if number < _FEW_WORDS or (number < _ENOUGH_WORDS and function >= _NO_FUNCTION_WORDS * number) else False
+    )
+
+
+@view
+def english_in_doubt(dataset: Dataset) -> bool:
+    """True if translations in an unknown language have no English function word, but too few words to judge by."""
+    function, number = _function_words(dataset)
+    return function == 0 and _SENTENCE <= number < _FEW_WORDS
+
+
+@view
+def _function_words(dataset: Dataset) -> tuple[int, int]:
+    """Return the numbers of English function words and of all words, of sources whose target language is unknown.
+
+    Where most letters are not ASCII, no word is a function word.
+    """
+    unknown = dataset.select_sources(dataset.target_languages == "")
+    table = unknown.references if len(unknown.references) else unknown.candidates
     texts = table["text"].iloc[sampled(np.arange(len(table)))].tolist()
     letters = [letter for text in texts for letter in text if letter.isalpha()]
     if 2 * sum(map(str.isascii, letters)) < len(letters):
-        return False
+        return 0, _ENOUGH_WORDS
     words, _, vocabulary = split_and_number([text.lower() for text in texts], "13a")
     lettered = np.fromiter(map(str.isalpha, vocabulary), dtype=bool, count=len(vocabulary))
     function = is_among(vocabulary, LISTS["english"]) & lettered
-    number = int(lettered[words].sum())
-    return number < fewest or float(function[words].sum() / max(number, 1)) >= _ENOUGH_FUNCTION_WORDS
+    return int(function[words].sum()), int(lettered[words].sum())
 
 
 @view
@@ -108,27 +132,21 @@ def in_english(dataset: Dataset) -> BoolArray:
     unknown = dataset.target_languages == ""
     english = dataset.target_languages == ENGLISH
     if unknown.any():
-        english |= unknown & unknown_looks_english(dataset)
+        english |= unknown & (looks_english(dataset) is not False)
     return np.asarray(english, dtype=bool)
-
-
-@view
-def unknown_looks_english(dataset: Dataset) -> bool:
-    """True if the translations of sources whose target language is unknown look English."""
-    return looks_english(dataset.select_sources(dataset.target_languages == ""), fewest=_ENOUGH_WORDS)
 
 
 @view
 def other_language(dataset: Dataset, language: str = ENGLISH) -> str | None:
     """Return the target languages other than `language`, joined in one text, or None if there are none.
 
-    An unknown language counts if it does not look English; the text is then "another language".
+    An unknown language counts if it clearly is not English; the text is then "another language".
     """
     known = set(dataset.target_languages.tolist())
     other_languages = sorted(known - {language, ""})
     if other_languages:
         return ", ".join(other_languages)
-    if "" not in known or language != ENGLISH or unknown_looks_english(dataset):
+    if "" not in known or language != ENGLISH or looks_english(dataset) is not False:
         return None
     return "another language"
 

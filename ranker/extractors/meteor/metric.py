@@ -14,7 +14,7 @@ from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.languages import ENGLISH, language_code, main_language
 from ranker.errors import OptionError
 from ranker.extractors.base import Metric, join_notes
-from ranker.extractors.english_only import english_note
+from ranker.extractors.english_only import english_note, in_doubt_note
 from ranker.extractors.meteor.alignment import STATISTICS, SearchOptions, align_pairs, alignment_statistics
 from ranker.extractors.meteor.matching import (
     EXACT,
@@ -224,6 +224,8 @@ class Meteor(Metric):
             return f"{self}: {translations}; use language={better}" if translations else None
         if languages == {""} and other_language(dataset):
             return f"{self} assumes English, but translations are in another language: set it, as meteor[language=de]"
+        if "" in languages and (doubt := in_doubt_note([self], dataset)):
+            return doubt
         lacking = sorted(languages - {""} - set(STEMMERS))
         if lacking and self.stemmer == AUTO and MODULES[STEM] in self.modules:
             return f"{self}: no stemmer for {', '.join(lacking)}, so only identical words match"
