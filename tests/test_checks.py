@@ -22,6 +22,7 @@ def found(source: str, output: str, lp: str = "de-en", references: list[str] | N
     return dict(check_outputs(data)[["check", "found"]].itertuples(index=False))
 
 
+MEETING = "The committee will meet again next week to discuss the proposal in more detail."
 ROAD = "The road is closed because of the snow, and the school is open."
 FAILS = [
     ("Es regnet.", " ", "de-en", "empty", "no text"),
@@ -50,6 +51,10 @@ FAILS = [
         )
     ),
     (LONG, "Der Ausschuss traf sich am Montag", "en-de", "truncation", "ends with: "),
+    (MEETING, "کمیٹی اگلے ہفتے تجویز پر دوبارہ بات", "en-ur", "truncation", "ends with: "),
+    (MEETING, "ကော်မတီသည် လာမည့်အပတ်တွင် ပြန်လည်တွေ့ဆုံ", "en-my", "truncation", "ends with: "),
+    (MEETING, "คณะกรรมการจะ", "en-th", "truncation", "ends with: "),
+    ("कमेटी अगले हफ़्ते प्रस्ताव पर फिर से चर्चा करेगी और फिर फ़ैसला सुनाएगी।", "The committee will", "hi-en", "truncation", "ends"),
     ("Er wohnt im großen Haus an der See.", "He lives in the big house by the", "de-en", "truncation", "ends with: "),
     ("Das freut mich sehr.", f"{'ha' * 9}, {'x' * 30}", "de-en", "repetition", "x (30 times)"),
     ("51 Gäste", "15 guests", "de-en", "numbers", "51 -> 15"),
@@ -209,6 +214,19 @@ SOUND = [
             ("is", "Vegurinn er lokaður vegna þess að það snjóaði, en skólinn er opinn."),
             ("af", "Die pad is toe as gevolg van die sneeu, maar die skool is oop."),
             ("ms", "Jalan itu ditutup kerana salji, tetapi sekolah itu dibuka."),
+        )
+    ),
+    *(
+        (MEETING, output, f"en-{language}")
+        for language, output in (
+            ("ur", "کمیٹی اگلے ہفتے تجویز پر دوبارہ بات کرے گی۔"),
+            ("hy", "Հանձնաժողովը կքննարկի առաջարկը հաջորդ շաբաթ։"),
+            ("my", "ကော်မတီသည် လာမည့်အပတ်တွင် ထပ်မံတွေ့ဆုံမည်။"),
+            ("km", "គណៈកម្មាធិការនឹងជួបម្ដងទៀតនៅសប្ដាហ៍ក្រោយ។"),
+            ("am", "ኮሚቴው በሚቀጥለው ሳምንት እንደገና ይሰበሰባል።"),
+            ("th", "คณะกรรมการจะประชุมหารือข้อเสนอนี้สัปดาห์หน้า"),
+            ("lo", "ຄະນະກຳມະການຈະປະຊຸມອີກໃນອາທິດໜ້າ"),
+            ("ja", "委員会は来週｡"),
         )
     ),
     ("Er zahlte 1.000,50 Euro.", "He paid 1,000.5 euros.", "de-en"),

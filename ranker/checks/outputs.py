@@ -26,13 +26,14 @@ from ranker.checks.texts import joined, length_without, matches, tables, without
 from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows
 from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.languages import LanguagePair, is_language, language_name, unicode_scripts
-from ranker.corpora.scripts import is_unspaced
+from ranker.corpora.scripts import SENTENCE_ENDS, is_unspaced
 
-_FINAL = r"[.!?…。！？।؟።:;”“„\"»«)\]'’]\s*$"
-_BRACKET = r"[.!?。！？।؟][\"”»」']?\s*([(（\[【][^()（）\[\]【】]{4,}[)）\]】])\s*$"
+_FINAL = rf"[{SENTENCE_ENDS}:;”“„\"»«)\]'’]\s*$"
+_ENDLESS = r"[\p{Thai}\p{Lao}\p{Tibetan}]"
+"""Letters of scripts in which a sentence may end without a mark."""
+_BRACKET = rf"[{SENTENCE_ENDS}][\"”»」']?\s*([(（\[【][^()（）\[\]【】]{{4,}}[)）\]】])\s*$"
 _PARAGRAPH = r"\S\s*\n\s*\n\s*(\S[^\n]*)"
-_SENTENCE = r"[.!?。！？।](?:\W|$)"
-_STOPS = ".!?…。！？।؟"
+_SENTENCE = rf"[{SENTENCE_ENDS}](?:\W|$)"
 _WORD = re.compile(r"[^\W\d_]+")
 _LONGEST_WORD = 8
 """Size of a source up to which "None" may be its translation."""
@@ -327,7 +328,7 @@ def repetition(texts: PairedTexts, least: float = 0.0) -> Failures:
 def _taken_up(text: str, words: list[str]) -> bool:
     """True if a sentence of a text in lower case ends with the words, and the next one begins with them and goes on."""
     said = r"\W*".join(map(re.escape, words))
-    return bool(re.search(rf"{said}[{_STOPS}][\"”“»」)']?\s*{said}\s*[^\s{_STOPS}]", text))
+    return bool(re.search(rf"{said}[{SENTENCE_ENDS}][\"”“»」)']?\s*{said}\s*[^\s{SENTENCE_ENDS}]", text))
 
 
 def _sizes(texts: pa.ChunkedArray) -> FloatArray:
@@ -347,7 +348,8 @@ def _truncation(texts: PairedTexts) -> Failures:
     ended, finished = matches(texts.own, _FINAL), matches(texts.sources, _FINAL)[texts.source]
     pattern = rf"(?:[(\[„«–,，、،-]|\s(?:{'|'.join(tables()['truncation']['unfinished'].split())}))\s*$"
     unfinished = matches(texts.own, pattern) & ~texts.of_references(matches(texts.references, pattern))[texts.source]
-    short = (expected > 40) & (own < np.where(finished & ~ended, 0.68, least) * expected)
+    unended = finished & ~ended & ~matches(texts.own, _ENDLESS)
+    short = (expected > 40) & (own < np.where(unended, 0.68, least) * expected)
     for row in np.flatnonzero(short | (finished & ~ended & unfinished & (own > 20))).tolist():
         yield row, f"ends with: {texts.own[row].as_py()[-30:]}"
 

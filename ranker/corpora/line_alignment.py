@@ -19,12 +19,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.corpora.scripts import WITHOUT_SPACES, is_unspaced
+from ranker.corpora.scripts import SENTENCE_ENDS, WITHOUT_SPACES, is_unspaced
 from ranker.errors import DataError, counted, log_note
 
 _NO_SPACES = "".join(f"{chr(first)}-{chr(last)}" for first, last in WITHOUT_SPACES)
 _WORD = re.compile(rf"[{_NO_SPACES}]|[^\W{_NO_SPACES}]+|[^\w\s]")
-_SENTENCE_END = re.compile(r"[.!?…。！？؟۔।॥]['\"”’»)\]」』]*\Z")
+_SENTENCE_END = re.compile(rf"[{SENTENCE_ENDS}]['\"”’»)\]」』]*\Z")
 _STEM = 5
 """Number of characters to which words are cut before they are compared."""
 _SHARED, _INSIDE, _AFTER_SENTENCE, _JOINED, _EMPTY = 0.5, 7.0, 3.0, 3.0, 10.0

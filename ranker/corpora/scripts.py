@@ -24,6 +24,9 @@ BLOCKS = (
 WITHOUT_SPACES = tuple((first, last) for language, first, last in BLOCKS if language != HANGUL)
 """First and last characters of the scripts that put no spaces between words."""
 
+SENTENCE_ENDS = ".!?…。！？｡．։؝؞؟۔܀܁܂߹।॥။።፧፨᙮។៕᠃᠉᥄᥅᭚᭛᭞᭟᰻᰼᱾᱿‼‽⁇⁈⁉\ua4ff\ua60e\ua60f\ua9c8\ua9c9\uabeb\ufe52\ufe56\ufe57"
+"""Marks that end a sentence: the ellipsis, and those with Unicode's property Sentence_Terminal in scripts of today."""
+
 
 def is_unspaced(text: str) -> bool:
     """True if a text begins with a character of a script that puts no spaces between words."""
