@@ -19,12 +19,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
+from ranker.corpora.graphemes import cluster_starts
 from ranker.corpora.scripts import SENTENCE_ENDS, WITHOUT_SPACES, is_unspaced
 from ranker.errors import DataError, counted, log_note
 
 _NO_SPACES = "".join(f"{chr(first)}-{chr(last)}" for first, last in WITHOUT_SPACES)
 _WORD = re.compile(rf"[{_NO_SPACES}]|[^\W{_NO_SPACES}]+|[^\w\s]")
 _SENTENCE_END = re.compile(rf"[{SENTENCE_ENDS}]['\"”’»)\]」』]*\Z")
+_INSEPARABLE = re.compile("[เแโใไເແໂໃໄ]|.[ะาๅๆฯະາໆຯ]", re.DOTALL)
+"""Two characters of a Thai or Lao syllable: a vowel before its consonant, or a sign that begins no word."""
 _STEM = 5
 """Number of characters to which words are cut before they are compared."""
 _SHARED, _INSIDE, _AFTER_SENTENCE, _JOINED, _EMPTY = 0.5, 7.0, 3.0, 3.0, 10.0
@@ -68,11 +71,13 @@ class _Stream:
         words = defaultdict(list)
         for number, (start, end) in enumerate(found):
             words[_key(text[start:end])].append(number)
+        whole = {*cluster_starts(text)} if re.search(f"[{_NO_SPACES}]", text) else set[int]()
         places, costs, line_ends = [0], [0.0], [False]
         for number, ((before, end), (start, _)) in enumerate(itertools.pairwise(found), 1):
             between = text[end:start]
             ends_line = "\n" in between
-            if between or is_unspaced(text[before]) or is_unspaced(text[start]):
+            apart = is_unspaced(text[before]) or is_unspaced(text[start])
+            if between or (apart and start in whole and not _INSEPARABLE.match(text[end - 1 : start + 1])):
                 places.append(number)
                 after_sentence = _SENTENCE_END.search(text, max(0, end - 4), end)
                 costs.append(0.0 if ends_line else _AFTER_SENTENCE if after_sentence else _INSIDE)
