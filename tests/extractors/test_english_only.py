@@ -158,13 +158,14 @@ def test_every_option_for_english_alone_is_declared():
         (dataset(("en-de", GERMAN, []), ("en-fr_CA", GERMAN, []), ("de-en", ENGLISH, [])), "de, fr"),
         (german(None, times=10), "another language"),
         (english(None, times=10), None),
+        (german(None), "another language"),
         # too little to tell
-        (german(None), None),
+        (dataset((None, "Guten Morgen.", [])), None),
         (dataset(("de-en", ENGLISH, []), *[(None, GERMAN, [])] * 10), "another language"),
         (dataset(("en-de", GERMAN, [])).select_sources([False]), None),
     ],
 )
-def test_the_other_language_is_told_by_pairs_or_by_many_words(made, other):
+def test_the_other_language_is_told_by_pairs_or_by_words(made, other):
     assert other_language(made) == other
 
 
