@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
+from ranker.checks.faults import fault_note
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import (
     AUTO,
@@ -114,6 +115,9 @@ class DatasetFindings:
             reliability = Reliability.of(RankerScorer(ranker), people, scores)
             agreement = Agreement.of(people, scores, reliability, resamples=resamples, seed=seed)
         systems = _compared(ranker, judged_outputs, kind, resamples, seed)
+        if fault := fault_note(judged_outputs):
+            alone = "this report ranks by score alone, like --no-checks"
+            notes.append(f"{fault} by ranker rank, without a vote in consensus; {alone}")
         note = ranker.note(judged_outputs)
         return cls(
             judged_outputs,

@@ -308,3 +308,11 @@ def test_no_page_claims_intervals_and_clusters_that_were_not_computed(model, sam
     for text, _ in (comparison_report(bare), ranker_report(examine(model, data, examples=0, resamples=0))):
         shown = re.sub(r"<(script|style)\b.*?</\1>", "", text, flags=re.DOTALL)
         assert re.findall(r"[^.<>]*(?:\b0 resamples|intervals|clusters?\b)[^.<>]*", shown) == []
+
+
+def test_faults_that_the_report_does_not_set_apart_are_noted(model, preferred):
+    texts = preferred.candidates["text"].where(preferred.candidates.index > 0, "the bus " * 20)
+    faulty = dataclasses.replace(preferred, candidates=preferred.candidates.assign(text=texts))
+    first, second = (" ".join(examine(model, [data], resamples=0).measured[0].notes) for data in (preferred, faulty))
+    assert "this report ranks by score alone" not in first
+    assert re.search(r"ranked behind the other candidates \(repetition 1\) by ranker rank, .* by score alone", second)
