@@ -18,7 +18,7 @@ from ranker.cli.options import (
     LpOption,
     working,
 )
-from ranker.cli.output import print_table, print_text, say
+from ranker.cli.output import print_note, print_table, print_text, say
 from ranker.errors import RankerError
 
 if TYPE_CHECKING:
@@ -201,7 +201,15 @@ def cer10(
 
 
 def _train_and_test(train: list[str], test: list[str] | None, lp: list[str] | None) -> tuple[Dataset, list[Dataset]]:
-    return Corpora(train, lp or []).read(), [Corpora([path], lp or []).read() for path in test or []]
+    """Read the corpora, and print a note on each test corpus that shares sources with the training corpus."""
+    trained_on, tested_on = Corpora(train, lp or []).read(), [Corpora([path], lp or []).read() for path in test or []]
+    from ranker.corpora.source_keys import among, short_keys
+    from ranker.ranking.scorers import trained_on_sources
+
+    for corpus in tested_on:
+        if shared := trained_on_sources(among(corpus, short_keys(trained_on)), corpus):
+            print_note(f"the experiment {shared}: it agrees better with people there than on new data")
+    return trained_on, tested_on
 
 
 def _tuning(lm_data: list[str] | None, aligner: list[str] | None) -> Settings:

@@ -336,7 +336,12 @@ def learnt_from(scorer: Scorer, dataset: Dataset) -> BoolArray:
 
 def trained_on(scorer: Scorer, dataset: Dataset) -> str | None:
     """Return a phrase for notes, such as "was trained on all sources of NAME"; None if trained on no source."""
-    known = learnt_from(scorer, dataset)[np.unique(dataset.candidate_source)]
+    return trained_on_sources(learnt_from(scorer, dataset), dataset)
+
+
+def trained_on_sources(known: BoolArray, dataset: Dataset) -> str | None:
+    """Return the phrase of `trained_on` for a mask of the sources of `dataset` that training has seen."""
+    known = known[np.unique(dataset.candidate_source)]
     if not known.any():
         return None
     # 99.6 % are not all

@@ -29,6 +29,21 @@ def test_ye07(here, command):
 
 
 @thorough
+def test_sources_that_are_trained_on_and_tested_on_are_noted(here, command):
+    sample = catalogue.load("sample")
+    for name, first, last in (("a", 0, 26), ("b", 13, 39), ("c", 26, 52)):
+        place = np.arange(len(sample.sources))
+        write_dataset(sample.select_sources((first <= place) & (place < last)), Path(f"{name}.jsonl"))
+    tests = [word for name in "abc" for word in ("--test", f"{name}.jsonl")]
+    printed = command("experiment", "ye07", "--train", "a.jsonl", *tests)
+    notes = [line for line in printed.err.splitlines() if "agrees better with people there than on new data" in line]
+    assert [note.split(": ")[2] for note in notes] == [
+        "the experiment was trained on all sources of a",
+        "the experiment was trained on 50% of the sources of b",
+    ]
+
+
+@thorough
 def test_isozaki10(here, command):
     words = ["--data", "sample", "--kind", "adequacy"]
     printed = command("experiment", "isozaki10", *words).out
