@@ -151,8 +151,9 @@ def command(
             ranker.calibrate(*other)
         ranker.save(target)
     learnt_scores = (ranker.weight_sets.of_candidates(table.dataset) * table.columns).sum(axis=1)
+    unused = [*unused_notes(corpora, table.kind)]
     notes = [
-        *unused_notes(corpora, table.kind),
+        *unused,
         *ranker.training_notes,
         english_note(ranker.feature_set.members, dataset) or ranker.feature_set.note(dataset),
         ranker.weight_sets.note(table.dataset),
@@ -172,7 +173,9 @@ def command(
     for note in filter(None, notes):
         print_note(note)
     advice = _advice(context, ranker, target, default_model(table.dataset), cross_validation)
-    _print(ranker, target, int(table.dataset.preferences["primary"].sum()), cross_validation, advice, form)
+    used = [each.name for each in corpora if not any(note.startswith(f"{each.name}: ") for note in unused)]
+    data = "+".join(used) if unused else dataset.name
+    _print(ranker, target, data, int(table.dataset.preferences["primary"].sum()), cross_validation, advice, form)
 
 
 def _advice(
@@ -196,6 +199,7 @@ def _advice(
 def _print(
     ranker: Ranker,
     target: Path,
+    data: str,
     comparisons: int,
     cross_validation: CrossValidation | None,
     advice: list[str],
@@ -221,7 +225,7 @@ def _print(
             made = f" from {counted(comparisons, 'comparison')}" if comparisons != training.preferences else ""
             learnt = f"{counted(training.preferences, 'preference')}{made}"
         say(
-            f"learnt from {training.data}: {counted(training.sources, 'source')}, "
+            f"learnt from {data}: {counted(training.sources, 'source')}, "
             f"{counted(training.candidates, 'judged candidate')}"
             f"{' and ' + counted(training.references, 'reference') if training.references else ''}, "
             f"{learnt}; C = {training.C:g} ({training.chosen_by})",
@@ -232,13 +236,13 @@ def _print(
         say_signatures(ranker.signature())
         say(f"model written: {target}")
         if cross_validation:
-            _show(cross_validation)
+            _show(cross_validation, training.sources)
         say(*advice)
 
     emit(form, document, weights, show)
 
 
-def _show(cross_validation: CrossValidation) -> None:
+def _show(cross_validation: CrossValidation, judged: int) -> None:
     rows = [
         {
             "": row.name,
@@ -248,10 +252,11 @@ def _show(cross_validation: CrossValidation) -> None:
         }
         for row in cross_validation.rows
     ]
+    unordered = " with outputs that people order" if cross_validation.sources < judged else ""
     say("")
     print_table(
         rows,
-        f"{counted(cross_validation.sources, 'source')}, each ranked by a model that was not trained on it "
+        f"{counted(cross_validation.sources, 'source')}{unordered}, each ranked by a model that was not trained on it "
         f"({cross_validation.folds} folds); [95% confidence interval over sources]",
     )
     for verdict in cross_validation.verdicts:

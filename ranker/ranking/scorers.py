@@ -18,7 +18,7 @@ import pandas as pd
 from ranker.arrays import BoolArray, FloatArray
 from ranker.checks.faults import Votes
 from ranker.corpora.dataset import Dataset, source_place, view
-from ranker.corpora.own_references import scored_apart
+from ranker.corpora.own_references import only_references, scored_apart
 from ranker.corpora.records import first_repeated
 from ranker.errors import DataError, OptionError, counted
 from ranker.extractors.base import Metric, checked, fitted_on, join_notes, mean_score, unfitted
@@ -279,10 +279,16 @@ def candidate_scores(scorer: Scorer, dataset: Dataset, statistics: FloatArray | 
         raise OptionError(f"{scorer.name}: found scores of shape {scores.shape}, {expected}")
     bad = np.flatnonzero(~np.isfinite(scores))
     if len(bad):
+        system = f"{dataset.candidates['system'].iloc[bad[0]]!r}"
+        place = source_place(dataset, dataset.candidate_source[bad[0]])
+        if only_references(dataset)[bad[0]]:
+            raise DataError(
+                f"{scorer.name} gives no score to {system}, the only reference of {place}: expected another reference "
+                "to compare it with"
+            )
+        value = sign_of(scorer) * scores[bad[0]]
         raise DataError(
-            f"the score by {scorer.name} is {sign_of(scorer) * scores[bad[0]]} for system "
-            f"{dataset.candidates['system'].iloc[bad[0]]!r} of "
-            f"{source_place(dataset, dataset.candidate_source[bad[0]])}: expected a finite number"
+            f"the score by {scorer.name} is {value} for system {system} of {place}: expected a finite number"
         )
     return scores
 

@@ -111,6 +111,9 @@ class TrainingTable:
             features.check_inputs(dataset)
             reason = features.missing_requirement(dataset)
             if reason:
+                lacking = [str(each) for each in features.extractors if each.needs.missing(dataset)]
+                if len(lacking) < len(features.extractors):
+                    raise DataError(f"{reason}: add references or leave out {', '.join(lacking)}", file=dataset.name)
                 raise DataError(f"nothing can be learnt: {reason}; add references", file=dataset.name)
             features, matrix = features.fit_transform(dataset)
             known = usable(features.extractors, dataset)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ranker.corpora.catalogue import load
+from tests.cli.conftest import Refused
 from tests.command_line import Command
 from tests.effort import further, thorough
 
@@ -109,6 +110,14 @@ def test_a_model_is_given_the_scores_of_new_data(ranker: Run) -> None:
     page = Path("report.html").read_text()
     assert "given[name=llm]" in page
     assert "llm.tsv" not in page
+
+
+def test_scores_of_one_of_two_data_sets_are_asked_for_in_columns(ranker: Run, refused: Refused) -> None:
+    Path("more.csv").write_text("lp,seg_id,source,system,text,reference\nzh-en,1,x,E01,a,b\n")
+    refused(
+        *["score", "-d", "sample,more.csv", "-m", "given[file=llm.tsv]", "--level", "system"],
+        says="matches 2 segments of sample.more: give the scores in a column of each data file, or score the files",
+    )
 
 
 def test_scores_of_hypotheses_choose_from_an_n_best_list(ranker: Run) -> None:

@@ -123,6 +123,13 @@ def test_a_score_that_is_no_number_is_refused():
         candidate_scores(Broken(make_metric("bleu")), assemble(records, "t"))
 
 
+def test_a_reference_without_another_reference_is_named_where_a_score_is_refused(sample):
+    candidates = [Candidate("A", "a"), Candidate("B", "a b"), Candidate("ref", "b", is_reference=True)]
+    data = assemble([Record("x", ["b"], candidates, seg_id="7", reference_names=["ref"])], "t")
+    with pytest.raises(DataError, match=r"ranker gives no score to 'ref', the only reference of .*: expected another"):
+        candidate_scores(RankerScorer(Ranker("bleu", C=1.0).fit(sample)), data)
+
+
 def test_whether_the_data_are_too_few_is_asked_once(sample, tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     Ranker("bleu,perp", C=1.0).fit(sample).save("m")

@@ -206,7 +206,9 @@ class SegmentScores:
                 indices.append(-1)
             elif len(places) != 1:
                 named = f"seg_id {shown(row.seg_id)}{'' if row.lp is None else f' of {shown(row.lp)}'}"
-                advice = "add the language pair in a column or key 'lp'" if row.lp is None else "score them separately"
+                advice = "add the language pair in a column or key 'lp'"
+                if len({pairs[place] for place in places}) < len(places):
+                    advice = "give the scores in a column of each data file, or score the files separately"
                 raise self.error(f"{named} matches {len(places)} segments of {dataset.name}: {advice}", row)
             else:
                 indices.append(places[0])
