@@ -1,10 +1,11 @@
 """Divides translations whose lines were merged or split into one text per source line.
 
 Boundaries are sought between words, from the first line to the last, by dynamic programming. The cost of a text is the
-difference of its length from the expected length (Gale and Church 1993), less what it shares with the references of
-its line, or with the source where there is no reference: words, cut to five characters and weighted by their inverse
-document frequency, so mainly numbers and names. A boundary inside a line costs more than one after a sentence, and that
-more than one where a line ends; a line end inside a text costs too. A first pass by lengths alone tells where to look.
+difference of its length from the expected length (Gale and Church 1993), less what it shares with the references of its
+line, or with the source where there is no reference: words, cut to five characters and weighted by their inverse
+document frequency, so mainly numbers and names, each at most as often as there. A boundary inside a line costs more
+than one after a sentence, and that more than one where a line ends; a line end inside a text costs too. A first pass by
+lengths alone tells where to look.
 """
 
 from __future__ import annotations
@@ -120,14 +121,14 @@ def align_lines(lines: Sequence[str], wanted: Sequence[Sequence[str]], file: str
         # callers compare the numbers of lines, and refuse lines without a source
         return [*lines]
     stream = _Stream.of(lines)
-    words = [{_key(match.group()) for text in texts for match in _WORD.finditer(text)} for texts in wanted]
+    words = [_most(texts) for texts in wanted]
     lengths = np.array([sum(map(len, texts)) / len(texts) + 1.0 for texts in wanted])
     expected = lengths * ((len(stream.text) + 1) / lengths.sum())
-    rough = _boundaries(stream, expected, [{}] * len(words), None)
+    rough = _boundaries(stream, expected, [{}] * len(words), words, None)
     frequency = Counter(word for of_line in words for word in of_line)
     total = max(len(words), _FEWEST)
     weights = [{word: _SHARED * math.log(total / frequency[word]) for word in of_line} for of_line in words]
-    bounds = _boundaries(stream, expected, weights, rough)
+    bounds = _boundaries(stream, expected, weights, words, rough)
     texts = [stream.between(first, last) for first, last in itertools.pairwise(bounds)]
     empty = sum(not text and any(map(str.strip, like)) for text, like in zip(texts, wanted, strict=True))
     if empty > _MOST_EMPTY * len(texts):
@@ -143,7 +144,11 @@ def align_lines(lines: Sequence[str], wanted: Sequence[Sequence[str]], file: str
 
 
 def _boundaries(
-    stream: _Stream, expected: FloatArray, weights: Sequence[Mapping[str, float]], near: Sequence[int] | None
+    stream: _Stream,
+    expected: FloatArray,
+    weights: Sequence[Mapping[str, float]],
+    counts: Sequence[Mapping[str, int]],
+    near: Sequence[int] | None,
 ) -> list[int]:
     """Find the cheapest boundaries of all texts, in windows around `near` or, if None, around the expected ends."""
     characters, last = stream.characters, len(stream.places) - 1
@@ -159,11 +164,8 @@ def _boundaries(
         next_low, next_high = max(low, min(middle - _WINDOW, last)), max(low, min(middle + _WINDOW, last))
         if line == len(expected) - 1:
             next_low = next_high = last
-        shared = _shared(stream, weights[line], stream.places[low], stream.places[max(high, next_high)])
         before, after = slice(low, high + 1), slice(next_low, next_high + 1)
-        gained = (
-            shared[stream.places[after] - stream.places[low]] - shared[stream.places[before] - stream.places[low], None]
-        )
+        gained = _shared(stream, weights[line], counts[line], stream.places[before], stream.places[after])
         size = characters[after] - characters[before, None]
         # line ends between the two boundaries, without those at them
         joined = np.maximum(ends_before[after] - ends_before[1:][before, None], 0)
@@ -181,14 +183,29 @@ def _boundaries(
     return bounds[::-1]
 
 
-def _shared(stream: _Stream, weights: Mapping[str, float], first: int, last: int) -> FloatArray:
-    """Return the cumulative weights of words `first` to ``last - 1``, starting with 0, shape (last - first + 1,)."""
-    values = np.zeros(last - first + 1)
+def _shared(
+    stream: _Stream, weights: Mapping[str, float], counts: Mapping[str, int], begins: Int64Array, ends: Int64Array
+) -> FloatArray:
+    """Return the weights of the words between boundaries, each at most as often as in `counts`, (begins, ends)."""
+    first, last = begins[0], max(begins[-1], ends[-1])
+    values, excess = np.zeros(last - first + 1), np.zeros((len(begins), len(ends)))
     for word, weight in weights.items():
         numbers = stream.words.get(word, _NOWHERE)
-        begin, end = np.searchsorted(numbers, (first, last))
-        values[numbers[begin:end] - first + 1] = weight
-    return np.cumsum(values)
+        numbers = numbers[slice(*np.searchsorted(numbers, (first, last)))]
+        values[numbers - first + 1] = weight
+        if len(numbers) > counts[word]:
+            found = np.searchsorted(numbers, ends) - np.searchsorted(numbers, begins)[:, None]
+            excess += weight * np.maximum(found - counts[word], 0)
+    shared = np.cumsum(values)
+    return np.asarray(shared[ends - first] - shared[begins - first, None] - excess)
+
+
+def _most(texts: Sequence[str]) -> Counter[str]:
+    """Count the words of texts, each as often as in the text that has most of it."""
+    most: Counter[str] = Counter()
+    for text in texts:
+        most |= Counter(_key(match.group()) for match in _WORD.finditer(text))
+    return most
 
 
 def _differences(stream: _Stream, bounds: Sequence[int]) -> Iterator[str]:

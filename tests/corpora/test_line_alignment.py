@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import random
 import re
+import unicodedata
 from pathlib import Path
 
 import hypothesis
@@ -26,6 +27,23 @@ ENGLISH = [
 ]
 
 
+THAI = [
+    "ประกาศจากห้องสมุดประชาชน",
+    "ห้องสมุดจะเปิดทำการนานขึ้นตั้งแต่วันจันทร์",
+    "รถไฟขบวนแรกออกเวลาเก้าโมง",
+    "ไม่มีใครรู้ว่าเขาไปไหน",
+    "แม่ซื้อผลไม้และน้ำดื่มที่ตลาด",
+    "วันนี้อากาศร้อนมาก แต่พรุ่งนี้ฝนจะตก",
+]
+BURMESE = [
+    "ကော်မတီသည် လာမည့်အပတ်တွင် ထပ်မံတွေ့ဆုံမည်။",
+    "သူ အင်္ဂလိပ်စကား ကောင်းကောင်း ပြောတတ်တယ်။",
+    "သတ္တဝါအားလုံး ချမ်းသာပါစေ။",
+    "ကလေးတွေ ပန်းခြံထဲမှာ ကစားနေတယ်။",
+    "စာကြည့်တိုက် နောက်ကျမှ ပိတ်မယ်။",
+]
+
+
 def on_lines(texts: list[str]) -> list[list[str]]:
     return [[text] for text in texts]
 
@@ -44,6 +62,22 @@ def damaged(lines: list[str], generator: random.Random) -> list[str]:
         else:
             found.append(line)
     return found
+
+
+@pytest.mark.parametrize("lines", [THAI, BURMESE])
+@pytest.mark.parametrize("place", range(4))
+def test_lines_joined_without_a_space_are_parted_between_characters(lines: list[str], place: int) -> None:
+    joined = [*lines[:place], lines[place] + lines[place + 1], *lines[place + 2 :]]
+    assert align_lines(joined, on_lines(lines), "file") == lines
+    without = ["x" * len(line) for line in lines]
+    starts = [text[0] for text in align_lines(["".join(lines)], on_lines(without), "file") if text]
+    assert not any(unicodedata.category(start)[0] == "M" or start in "ะาำๆ" for start in starts)
+
+
+def test_a_word_counts_only_as_often_as_the_reference_has_it() -> None:
+    # the first reference has one of the letters that begin the second and third lines
+    broken = [THAI[0] + THAI[1], THAI[2][:1], THAI[2][1:], *THAI[3:]]
+    assert align_lines(broken, on_lines(THAI), "file") == THAI
 
 
 @pytest.mark.parametrize(
