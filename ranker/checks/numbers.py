@@ -25,7 +25,13 @@ _HAN_UNITS = {"十": 10, "百": 100, "千": 1000}
 _HAN_POWERS = {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8, "兆": 10**12}
 _SIGNS = str.maketrans("٬٫·", ",..")
 _DIGITS_AND_UNITS = r"(?<!\d)(?<!\d[,.])(?:\d{1,3}(?:,\d{3})+|\d++)(?:\.\d+)?[百千万萬亿億兆백천만억조]{1,4}"
-_COMPOUND = re.compile(rf"(?:{_DIGITS_AND_UNITS}\s?){{2,}}(?:\d+(?!\d))?|{_DIGITS_AND_UNITS}\d+")
+_REST = (
+    r"[ \u00a0](?:(?<=[만万萬].)(?:\d,\d{3}|\d{1,4})|(?<=[억亿億].)\d{1,8}|(?<=조.)\d{1,12})(?!\d|[.,]\d|\s?[년월年月])"
+)
+"""Rest of a Korean or Chinese number after a space: it has fewer digits than the unit before it, and is no date."""
+_COMPOUND = re.compile(
+    rf"(?:{_DIGITS_AND_UNITS}\s?){{2,}}(?:\d+(?!\d))?|{_DIGITS_AND_UNITS}\d+|{_DIGITS_AND_UNITS}{_REST}"
+)
 _ROMAN = re.compile(r"(?<![\w.-])(?=[IVXL]{2})(X{0,3}|XL|LX{0,3})(IX|IV|V?I{0,3})(?:e|ème)?(?!\w)")
 _TENS = {numeral: 10 * ten for ten, numeral in enumerate(["", "X", "XX", "XXX", "XL", "L", "LX", "LXX", "LXXX"])}
 _ONES = {numeral: one for one, numeral in enumerate(["", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"])}
