@@ -35,7 +35,7 @@ _FORM, _JSON, _OUTPUT = "form", "as_json", "output"
 _DATA, _DATA_ARGUMENT, _WEIGHTS = "data", "named_data", "severity_weights"
 _WRITTEN = (_OUTPUT, "target", "html")
 """Parameters with paths of files to write."""
-_NAMES_FILES, _NAMES_METRICS = re.compile("FILE|PATH|NBEST|MODEL"), re.compile("METRIC|FEATURES")
+_NAMES_FILES, _NAMES_METRICS = re.compile("FILE|PATH|NBEST"), re.compile("METRIC|FEATURES")
 """Metavars of texts that may name files to read, and of texts that may name them as values of options."""
 _BY_SUFFIX = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
 _OTHER_SUFFIXES = (".gz", ".htm", ".html", ".ods", ".parquet", ".pdf", ".tsv", ".xls", ".xlsx", ".xml", ".yaml", ".yml")

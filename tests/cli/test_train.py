@@ -256,3 +256,6 @@ def test_an_included_ranker_is_adapted(train):
     )
     assert "|base:full-any#" in printed
     assert Ranker.load("m").settings.base == "full-any"
+    # and may be adapted again in place
+    train("--data", "data.json", "--from", "m", "-o", "m", records=graded(6, "de-en"))
+    assert Ranker.load("m").settings.base == "m"
