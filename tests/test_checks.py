@@ -22,6 +22,7 @@ def found(source: str, output: str, lp: str = "de-en", references: list[str] | N
     return dict(check_outputs(data)[["check", "found"]].itertuples(index=False))
 
 
+WIKI = "https://example.org/wiki"
 MEETING = "The committee will meet again next week to discuss the proposal in more detail."
 ROAD = "The road is closed because of the snow, and the school is open."
 FAILS = [
@@ -83,6 +84,11 @@ FAILS = [
     ("Es kostet 5 Euro.", "It costs $5.", "de-en", "units", "euro -> dollar"),
     ("34 km/h", "34 miles an hour", "de-en", "units", "kilometre -> mile"),
     ("Siehe https://example.org/a.", "See example.", "de-en", "urls", "https://example.org/a -> nothing"),
+    (f"See {WIKI}/Москва.", f"См. {WIKI}/Киев.", "en-ru", "urls", f"{WIKI}/москва -> {WIKI}/киев"),
+    (f"See {WIKI}/Köln.", f"Siehe {WIKI}/Kassel.", "en-de", "urls", f"{WIKI}/köln -> {WIKI}/kassel"),
+    (f"See {WIKI}/हिन्दी.", f"{WIKI}/दिल्ली देखें।", "en-hi", "urls", f"{WIKI}/हिन्दी -> {WIKI}/दिल्ली"),
+    (f"See {WIKI}/日本 now.", f"{WIKI}/中国を見る。", "en-ja", "urls", f"{WIKI}/日本 -> nothing"),
+    (f"See {WIKI}/日本.", "それを見る。", "en-ja", "urls", f"{WIKI}/日本 -> nothing"),
     ("<b>Halt</b>", "<b>Stop", "de-en", "markup", "</b> -> nothing"),
     ("Halt", "**Stop**", "de-en", "markup", "nothing -> **Stop**"),
     ("Hallo {name}, %s!", "Hello {nome}, %s!", "de-en", "placeholders", "{name} -> {nome}"),
@@ -130,6 +136,7 @@ FAILS = [
     ("बजट २५ करोड़ रुपये है।", "The budget is 25 million rupees.", "hi-en", "numbers", "250000000 -> 25000000"),
     ("الميزانية ٢٥ مليون دولار.", "The budget is 25 billion dollars.", "ar-en", "numbers", "25000000 -> 25000000000"),
     ("The city has 35,000 inhabitants.", "그 도시의 인구는 3만 6000명이다.", "en-ko", "numbers", "35000 -> 36000"),
+    ("It opened in 2019.", "เปิดในปี พ.ศ. 2561", "en-th", "numbers", "2019 -> 2561"),
     ("Sieben Männer kamen.", "Nine men came.", "de-en", "numbers", "7 -> 9"),
     ("सात लोग आए।", "Eight people came.", "hi-en", "numbers", "7 -> 8"),
     ("Ludwig XIV. regierte lange.", "Louis XVI reigned for a long time.", "de-en", "numbers", "14 -> 16"),
@@ -258,6 +265,16 @@ SOUND = [
             ("th", "It is very, very, very good!", "ดีมากมากมาก"),
         )
     ),
+    (f"See {WIKI}/Köln.", f"Siehe {WIKI}/K%C3%B6ln.", "en-de"),
+    (f"See {WIKI}/Москва, now.", f"См. {WIKI}/Москва;", "en-ru"),
+    (f"See {WIKI}/हिन्दी.", f"{WIKI}/हिन्दी देखें।", "en-hi"),
+    (f"See {WIKI}/日本 now.", f"今、{WIKI}/日本を見る。", "en-ja"),
+    (f"See {WIKI}/%E6%97%A5%E6%9C%AC now.", f"今、{WIKI}/日本を見る。", "en-ja"),
+    (f"See {WIKI}/ now.", f"今、{WIKI}/を見る。", "en-ja"),
+    (f"现在看{WIKI}/看看吧", f"今、{WIKI}/を見る。", "zh-ja"),
+    (f"See {WIKI}/.", f"{WIKI}/를 보세요.", "en-ko"),
+    ("It opened in 2019.", "เปิดในปี พ.ศ. 2562", "en-th"),
+    ("เปิดในปี พ.ศ. ๒๕๖๒", "It opened in 2019.", "th-en"),
     ("Übersetzung: Regen", "Translation: rain", "de-en"),
     ("iPhone 12 Pro Max", "iPhone 12 Pro Max", "en-zh"),
     ('<a href="x">Hier</a>', '<a href="y">Here</a>', "de-en"),

@@ -36,6 +36,8 @@ _ROMAN = re.compile(r"(?<![\w.-])(?=[IVXL]{2})(X{0,3}|XL|LX{0,3})(IX|IV|V?I{0,3}
 _TENS = {numeral: 10 * ten for ten, numeral in enumerate(["", "X", "XX", "XXX", "XL", "L", "LX", "LXX", "LXXX"])}
 _ONES = {numeral: one for one, numeral in enumerate(["", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"])}
 _POWERS = {**_HAN_UNITS, **_HAN_POWERS, "백": 100, "천": 1000, "만": 10**4, "억": 10**8, "조": 10**12}
+_BUDDHIST = 543
+"""Years by which the Buddhist era is ahead of the common era."""
 _SMALLEST = 3
 """Smallest number that counts as missing from an output; one and two have too many expressions."""
 
@@ -93,7 +95,7 @@ def unmatched(
 def _unmatched_digits(
     source: str, own: str, wanted: Counter[str], given: Counter[str], languages: tuple[str, str]
 ) -> tuple[list[str], list[str]]:
-    multiplied, clock = (_has(name, source, own) for name in ("scale", "clock"))
+    multiplied, clock, buddhist = (_has(name, source, own) for name in ("scale", "clock", "buddhist"))
 
     def without(these: Counter[str], others: Counter[str], other: str, language: str) -> list[str]:
         words = in_words(other, language)
@@ -104,6 +106,7 @@ def _unmatched_digits(
 
         def agrees(number: str, known: set[str]) -> bool:
             same = any(_same(number, each, multiplied=multiplied, clock=clock) for each in known)
+            same |= buddhist and any(_years(number, each) for each in known)
             return same or number in words or _is_month(number, other)
 
         return [
@@ -296,3 +299,8 @@ def _same(first: str, second: str, *, multiplied: bool, clock: bool) -> bool:
         or (len(short) == 2 and len(long) == 4 and long.endswith(short))
         or (clock and (long == f"{short}00" or (len(long) <= 2 and abs(int(short) - int(long)) == 12)))
     )
+
+
+def _years(first: str, second: str) -> bool:
+    """True if one number may be a year of the common era and the other one the same year of the Buddhist era."""
+    return all(map(str.isdigit, (first, second))) and abs(int(first) - int(second)) == _BUDDHIST

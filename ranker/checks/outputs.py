@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 import pandas as pd
@@ -26,7 +27,7 @@ from ranker.checks.texts import joined, length_without, matches, tables, without
 from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows
 from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.languages import LanguagePair, is_language, language_name, unicode_scripts
-from ranker.corpora.scripts import SENTENCE_ENDS, is_unspaced
+from ranker.corpora.scripts import SENTENCE_ENDS, UNSPACED_LETTERS, is_unspaced
 
 _FINAL = rf"[{SENTENCE_ENDS}:;”“„\"»«)\]'’]\s*$"
 _ENDLESS = r"[\p{Thai}\p{Lao}\p{Tibetan}]"
@@ -409,12 +410,46 @@ def _kept(texts: PairedTexts, name: str) -> Failures:
     pattern = tables()["kept"][name]
 
     def find(text: str) -> Counter[str]:
-        items = (item.lower() if name == "urls" else item for item in re.findall(pattern, text))
+        items = (unquote(item).lower() if name == "urls" else item for item in re.findall(pattern, text))
         # of a tag, only its name
         return Counter(f"{tag[0]}>" if (tag := _TAG.match(item)) else item for item in items)
 
     suspect = matches(texts.own, pattern) | matches(texts.sources, pattern)[texts.source]
+    if name == "urls":
+        return _compared(texts, suspect, find, _other_urls, written=lambda text, _: _beginnings(text))
     return _compared(texts, suspect, find, lambda _, __, wanted, given, ___: ([*(wanted - given)], [*(given - wanted)]))
+
+
+def _other_urls(
+    source: str, own: str, wanted: Counter[str], given: Counter[str], _: tuple[str, str]
+) -> tuple[list[str], list[str]]:
+    """Return the URLs that an output lacks, and those that its source lacks.
+
+    In scripts without spaces, letters after a URL are a part of it only if a source with spaces shows that they are.
+    """
+    missing, extra = [*(wanted - given)], [*(given - wanted)]
+    source, own = (unquote(text).lower() for text in (source, own))
+    tailed = _tailed_url()
+    if not any(map(is_unspaced, tailed.sub("", source))):
+        urls = dict.fromkeys(url[0] for url in tailed.finditer(source))
+        missing = [*urls, *(each for each in missing if not any(url.startswith(each) for url in urls))]
+    for url in [url for url in missing if tailed.fullmatch(url) and url in own]:
+        missing.remove(url)
+        extra = [other for other in extra if not url.startswith(other)]
+    return missing, extra
+
+
+@cache
+def _tailed_url() -> re.Pattern[str]:
+    """Return a pattern of URLs that go on in a script without spaces."""
+    return re.compile(rf"(?:{tables()['kept']['urls']})[{UNSPACED_LETTERS}]+")
+
+
+def _beginnings(text: str) -> Iterator[str]:
+    """Yield the parts of a text that may be a URL that ends in a script without spaces."""
+    for url in _tailed_url().finditer(unquote(text).lower()):
+        yield from (url[0][:end] for end in range(len(url[0])) if is_unspaced(url[0][end]))
+        yield url[0]
 
 
 CHECKS: dict[str, Callable[[PairedTexts], Failures]] = {

@@ -21,11 +21,10 @@ import numpy as np
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.graphemes import cluster_starts
-from ranker.corpora.scripts import SENTENCE_ENDS, WITHOUT_SPACES, is_unspaced
+from ranker.corpora.scripts import SENTENCE_ENDS, UNSPACED_LETTERS, is_unspaced
 from ranker.errors import DataError, counted, log_note
 
-_NO_SPACES = "".join(f"{chr(first)}-{chr(last)}" for first, last in WITHOUT_SPACES)
-_WORD = re.compile(rf"[{_NO_SPACES}]|[^\W{_NO_SPACES}]+|[^\w\s]")
+_WORD = re.compile(rf"[{UNSPACED_LETTERS}]|[^\W{UNSPACED_LETTERS}]+|[^\w\s]")
 _SENTENCE_END = re.compile(rf"[{SENTENCE_ENDS}]['\"”’»)\]」』]*\Z")
 _INSEPARABLE = re.compile("[เแโใไເແໂໃໄ]|.[ะาๅๆฯະາໆຯ]", re.DOTALL)
 """Two characters of a Thai or Lao syllable: a vowel before its consonant, or a sign that begins no word."""
@@ -72,7 +71,7 @@ class _Stream:
         words = defaultdict(list)
         for number, (start, end) in enumerate(found):
             words[_key(text[start:end])].append(number)
-        whole = {*cluster_starts(text)} if re.search(f"[{_NO_SPACES}]", text) else set[int]()
+        whole = {*cluster_starts(text)} if re.search(f"[{UNSPACED_LETTERS}]", text) else set[int]()
         places, costs, line_ends = [0], [0.0], [False]
         for number, ((before, end), (start, _)) in enumerate(itertools.pairwise(found), 1):
             between = text[end:start]

@@ -23,6 +23,8 @@ BLOCKS = (
 """Languages identified by their script, each with the first and last character of a block of it."""
 WITHOUT_SPACES = tuple((first, last) for language, first, last in BLOCKS if language != HANGUL)
 """First and last characters of the scripts that put no spaces between words."""
+UNSPACED_LETTERS = "".join(f"{chr(first)}-{chr(last)}" for first, last in WITHOUT_SPACES)
+"""Ranges of these characters for a regular expression."""
 
 SENTENCE_ENDS = ".!?…。！？｡．։؝؞؟۔܀܁܂߹।॥။።፧፨᙮។៕᠃᠉᥄᥅᭚᭛᭞᭟᰻᰼᱾᱿‼‽⁇⁈⁉\ua4ff\ua60e\ua60f\ua9c8\ua9c9\uabeb\ufe52\ufe56\ufe57"
 """Marks that end a sentence: the ellipsis, and those with Unicode's property Sentence_Terminal in scripts of today."""

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ranker.arrays import Float32Array, Int32Array, Int64Array, offsets_of, take_rows
-from ranker.corpora.scripts import WITHOUT_SPACES
+from ranker.corpora.scripts import UNSPACED_LETTERS
 from ranker.errors import ModelError, OptionError
 from ranker.learning.encoder.files import SMALL, EncoderFiles, check_installed, find, reading_encoder
 from ranker.learning.encoder.tokenizer_check import problem
@@ -25,7 +25,7 @@ from ranker.storage.plain_data import parse_json
 
 Counter = Callable[[int], None]
 _LONGEST_PROBE = 64
-_UNSPACED = re.compile("[{}]".format("".join(f"{chr(first)}-{chr(last)}" for first, last in WITHOUT_SPACES)))
+_UNSPACED = re.compile(f"[{UNSPACED_LETTERS}]")
 _UNKNOWN = ("[UNK]", "<unk>")
 
 
