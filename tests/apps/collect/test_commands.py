@@ -122,13 +122,15 @@ def test_a_database_of_another_program_is_refused_and_stays_as_it_was(tmp_path, 
 def test_no_command_writes_its_result_over_a_campaign(campaign, refused, command):
     path, _ = campaign("fluency", data=small())
     before = path.read_bytes()
-    for words in (
-        ("collect", "status", path, "-o", path),
-        ("collect", "export", path, "-o", path),
-        ("collect", "new", path.with_name("y.campaign"), "--data", "sample", "-o", path),
-        ("score", "--data", "sample", "-m", "bleu", "-o", path),
+    read = "is read by this command, which would replace it: write to another file"
+    database = "is a database, such as a campaign; choose another name"
+    for words, reason in (
+        (("collect", "status", path, "-o", path), read),
+        (("collect", "export", path, "-o", path), read),
+        (("collect", "new", path.with_name("y.campaign"), "--data", "sample", "-o", path), database),
+        (("score", "--data", "sample", "-m", "bleu", "-o", path), database),
     ):
-        assert "is a database, such as a campaign; choose another name" in command(*map(str, words), code=2).err
+        assert reason in command(*map(str, words), code=2).err
         assert path.read_bytes()[100:] == before[100:]
 
 
