@@ -111,6 +111,7 @@ FAILS = [
         "mixed",
         "because",
     ),
+    ("एफ.ए.ए. ने कहा कि यह नियम है।", "The एफ.ए.ए. said that it is a rule.", "hi-en", "mixed", "एफएए"),
     ("Es regnet.", "It rains. (Note: literal.)", "de-en", "preamble", "Note:"),
     ("Es regnet.", "It rains. [Translator's note: of water]", "de-en", "preamble", "note:"),
     ("It rains.", "下雨了。（注：直译。）", "en-zh", "preamble", "注："),
@@ -265,6 +266,7 @@ SOUND = [
             ("th", "It is very, very, very good!", "ดีมากมากมาก"),
         )
     ),
+    ("如果宇宙是空的，如果宇宙是空的。", "If the universe is empty, if the universe is empty.", "zh-en"),
     (f"See {WIKI}/Köln.", f"Siehe {WIKI}/K%C3%B6ln.", "en-de"),
     (f"See {WIKI}/Москва, now.", f"См. {WIKI}/Москва;", "en-ru"),
     (f"See {WIKI}/हिन्दी.", f"{WIKI}/हिन्दी देखें।", "en-hi"),

@@ -50,7 +50,7 @@ def mixed(texts: PairedTexts, least: float = _SHARE) -> Iterator[tuple[int, str]
     for start, length, row in zip(starts[long].tolist(), lengths[long].tolist(), rows[long].tolist(), strict=True):
         first = start - texts.words[1][row]
         words = place[row][first : first + length]
-        run = joined(words)
+        run = joined(words) if sum(map(len, words)) > 1.5 * length else "".join(words)
         rest = _unquoted(run, texts.sources[texts.source[row]].as_py())
         if row in shown or not untranslated(rest, *texts.pair(row), script=texts.script(row), part=True):
             continue

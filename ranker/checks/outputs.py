@@ -304,7 +304,7 @@ def repetition(texts: PairedTexts, least: float = 0.0) -> Failures:
             unit, times = codes[start : start + period], 1 + length // period
             words = [vocabulary[code] for code in unit]
             few = period <= _SHORT and bool(unspaced[unit].any())
-            if few and (times == 2 or (least and length + period < _SHORT)):
+            if few and row < own and (times == 2 or (least and length + period < _SHORT)):
                 continue
             if row in shown or all(map(str.isdigit, words)) or (times == 2 and _taken_up(lower(row), words)):
                 continue
