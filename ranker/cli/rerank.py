@@ -104,7 +104,7 @@ def command(
     scored = _scores_in_file(oracle)
     ranker = Ranker.load(model) if model is not None else None
     reported = _reported(report)
-    lists, references = _read(nbest, refs, source, each)
+    lists, references, ids = _read(nbest, refs, source, each)
     compared = references is not None and len(references.references) > 0
     if not compared and ((oracle and scored is None) or report):
         raise OptionError("--oracle and --report need references: give -r FILE")
@@ -137,7 +137,7 @@ def command(
         if chosen is None:
             sentences = None if references is None else len(references.sources)
             chosen = best_hypotheses(lists, scores, sentences, out)
-    _print(lists, chosen, scores, form)
+    _print(lists, ids, chosen, scores, form)
     if references is not None:
         _report(lists, references, reported, chosen)
 
@@ -157,19 +157,30 @@ def _check_choice(
 
 def _read(
     nbest: str, refs: list[Path] | None, source: Path | None, each: int | None
-) -> tuple[NBestList, Dataset | None]:
-    """Return the hypotheses, and the references and sources that are given or belong to them, or None."""
-    from ranker.apps.tuning.hypotheses import check_sentences, read_references, without_outputs
+) -> tuple[NBestList, Dataset | None, list[str] | None]:
+    """Return the hypotheses, the references and sources that are given or belong to them, and the ids of the sources.
+
+    The last two are None if they are unknown.
+    """
+    from ranker.apps.tuning.hypotheses import (
+        check_sentences,
+        read_references,
+        with_given_texts,
+        without_outputs,
+    )
     from ranker.apps.tuning.hypothesis_files import read_hypotheses
 
-    references = read_references(refs or [], source) if refs or source else None
-    sentences = None if references is None else len(references.sources)
+    given = read_references(refs or [], source) if refs or source else None
+    sentences = None if given is None else len(given.sources)
     lists, dataset = read_hypotheses(nbest, sentences=sentences, each=each)
-    if dataset is not None and not refs:
+    references = given
+    if dataset is not None and given is None:
         references = without_outputs(dataset)
+    elif dataset is not None and given is not None:
+        references = with_given_texts(dataset, given, sources=source is not None, references=bool(refs))
     if references is not None and len(references.references):
         check_sentences(lists, references)
-    return lists, references
+    return lists, references, None if dataset is None else dataset.sources["seg_id"].tolist()
 
 
 def _no_references(lists: NBestList) -> Dataset:
@@ -244,7 +255,7 @@ def _expected(
     return expected_gains(nbest, gain, chances, references)
 
 
-def _print(nbest: NBestList, chosen: Int64Array, scores: FloatArray, form: Form) -> None:
+def _print(nbest: NBestList, ids: list[str] | None, chosen: Int64Array, scores: FloatArray, form: Form) -> None:
     """Print the chosen hypotheses, with an empty line for a sentence without any, so that line numbers stay aligned."""
     missing = int((chosen < 0).sum())
     if missing:
@@ -256,6 +267,7 @@ def _print(nbest: NBestList, chosen: Int64Array, scores: FloatArray, form: Form)
     rows: list[dict[str, Any]] = [
         {
             "sentence": sentence,
+            **({"seg_id": ids[sentence]} if ids else {}),
             "hypothesis": number if row >= 0 else None,
             "score": float(scores[row]) if row >= 0 else None,
             "text": next(texts) if row >= 0 else "",

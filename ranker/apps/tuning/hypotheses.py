@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ import pyarrow as pa
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.nbest import NBestList
+from ranker.corpora.records import shown
 from ranker.corpora.schema import ALIGNMENT, TEXT, table
 from ranker.errors import DataError, counted
 from ranker.extractors.base import check_new_texts
@@ -62,6 +64,37 @@ def without_outputs(dataset: Dataset) -> Dataset:
     """Return a data set with the sources and references of `dataset` only."""
     sources, references = dataset.sources, dataset.references
     return Dataset(dataset.name, sources, references, table("candidates"), table("ratings"), table("preferences"))
+
+
+def with_given_texts(dataset: Dataset, given: Dataset, *, sources: bool, references: bool) -> Dataset:
+    """Return the sources and references of `dataset`, replaced by the `sources` or `references` that files give.
+
+    `given` has the lines of the files, which must be those of the sources of `dataset`, in the same order.
+    """
+    own, size = without_outputs(dataset), len(dataset.sources)
+    if len(given.sources) != size:
+        what = f"has {counted(size, 'source')}, but {given.name} has {counted(len(given.sources), 'line')}"
+        raise DataError(f"{what}: give files with one line for each source", file=dataset.name)
+    numbers = own.sources["seg_id"]
+    if numbers.str.fullmatch("[0-9]{1,18}").all():
+        number = numbers.astype(np.int64).to_numpy()
+        order = np.sort(number)
+        # as the results of a batch may come in any order
+        if (np.diff(order) == 1).all() and (number != order).any():
+            row = int(np.argmax(number != order))
+            what = f"record {row + 1} has the id {number[row]}, not {order[row]}, so lines of {given.name} do not match"
+            raise DataError(f"{what}: sort the records by their ids", file=dataset.name)
+    if references:
+        own = dataclasses.replace(own, references=given.references)
+    if not sources:
+        return own
+    text, other = own.sources["text"], given.sources["text"]
+    differ = np.flatnonzero((text != "") & (text.str.strip() != other.str.strip()))
+    if len(differ):
+        row = int(differ[0])
+        what = f"the source in line {row + 1} is {shown(other[row])}, but {dataset.name} has {shown(text[row])}"
+        raise DataError(f"{what}: leave out -s, or give the sources of this list", file=given.name)
+    return dataclasses.replace(own, sources=own.sources.assign(text=other))
 
 
 def check_last(nbest: NBestList, references: Dataset) -> None:

@@ -56,6 +56,51 @@ def test_all_formats_hold_the_same_hypotheses(call, name):
     assert (rows[0]["sentences"], rows[0]["hypotheses"]) == (2, 6)
 
 
+GERMAN = ["Der Bus kam zehn Minuten zu spät.", "Es regnet heute schon den ganzen Tag."]
+ENGLISH = ["The bus was ten minutes late.", "It has been raining all day."]
+
+
+@pytest.mark.parametrize("own", [(), ("source",), ("refs",), ("source", "refs")], ids="+".join)
+@pytest.mark.parametrize("given", [(), ("-s", "de"), ("-r", "en"), ("-s", "de", "-r", "en")], ids=" ".join)
+def test_sources_and_references_come_from_files_or_from_the_data(call, own, given):
+    """A copy of the source wins only if neither source nor reference tells that it is no translation."""
+    for name, lines in (("de", GERMAN), ("en", ENGLISH)):
+        Path(name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    hypotheses = [[source, source, translation] for source, translation in zip(GERMAN, ENGLISH, strict=True)]
+    texts = {"source": GERMAN, "refs": [[text] for text in ENGLISH]}
+    records = [
+        {key: texts[key][at] for key in own} | {"candidates": several}
+        if own
+        else [{"translation_text": text} for text in several]
+        for at, several in enumerate(hypotheses)
+    ]
+    Path("own.json").write_text(json.dumps(records), encoding="utf-8")
+    source, reference = "source" in own or "-s" in given, "refs" in own or "-r" in given
+    printed, notes = call("rerank", "own.json", "--mbr", "chrf", *given)
+    assert printed.splitlines() == (ENGLISH if source or reference else GERMAN)
+    assert ("copy" in notes) == source
+
+
+def test_given_sources_must_be_those_of_the_data(call):
+    Path("one").write_text("一\n", encoding="utf-8")
+    assert (
+        "x: has 2 sources, but one has 1 line: give files"
+        in call("rerank", "x.jsonl", "--mbr", "chrf", "-s", "one", code=2)[1]
+    )
+    Path("other").write_text("一\n三\n", encoding="utf-8")
+    what = "other: the source in line 2 is '三', but x has '二': leave out -s, or give the sources of this list"
+    assert what in call("rerank", "x.jsonl", "--mbr", "chrf", "-s", "other", code=2)[1]
+
+
+def test_results_of_a_batch_that_are_out_of_order_are_not_matched_with_lines(call):
+    rows = [json.loads(line) | {"seg_id": str(1 - at)} for at, line in enumerate(FORMATS["x.jsonl"].splitlines())]
+    Path("batch.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    what = "batch: record 1 has the id 1, not 0, so lines of ref do not match: sort the records by their ids"
+    assert what in call("rerank", "batch.jsonl", "--oracle", "chrf", "-r", "ref", code=2)[1]
+    printed = json.loads(call("rerank", "batch.jsonl", "--mbr", "chrf", "--json")[0])
+    assert [(row["sentence"], row["seg_id"]) for row in printed] == [(0, "1"), (1, "0")]
+
+
 def test_the_lines_of_sources_or_references_say_how_many_hypotheses_a_sentence_has(call):
     by_number = call("rerank", "x.txt", "--mbr", "chrf", "--per-source", "3")[0]
     assert call("rerank", "x.txt", "--mbr", "chrf", "-s", "src")[0] == by_number
