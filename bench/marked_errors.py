@@ -20,7 +20,6 @@ from scipy.optimize import minimize
 from bench.common import run_main, say, shared_records, table
 from ranker import Ranker, from_records
 from ranker.arrays import BoolArray, FloatArray
-from ranker.checks.faults import without_votes
 from ranker.corpora.severity_weights import WEIGHTS
 from ranker.evaluation.explanations.spans import CandidateWords, candidate_words
 from ranker.evaluation.explanations.word_evidence import COLUMNS, FORM, OTHERS, REFERENCE, WordEvidence
@@ -107,7 +106,7 @@ def read(corpus: str) -> Iterator[Part]:
         wanted = np.isin(range(len(dataset)), [output.row for output in outputs])
         outputs.sort(key=lambda output: output.row)
         ranker = Ranker.load(default_model(dataset))
-        matrix = without_votes(dataset, ranker.feature_set.extractors, ranker.contributions)
+        matrix = ranker.votes.values(dataset, ranker.contributions)
         yield Part(outputs, [*candidate_words(ranker, dataset, matrix, wanted)])
 
 

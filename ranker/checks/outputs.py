@@ -29,7 +29,7 @@ from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.languages import LanguagePair, is_language, language_name, unicode_scripts
 from ranker.corpora.scripts import SENTENCE_ENDS, UNSPACED_LETTERS, is_unspaced
 
-_FINAL = rf"[{SENTENCE_ENDS}:;”“„\"»«)\]'’]\s*$"
+_FINAL = rf"[{SENTENCE_ENDS}…:;”“„\"»«)\]'’]\s*$"
 _ENDLESS = r"[\p{Thai}\p{Lao}\p{Tibetan}]"
 """Letters of scripts in which a sentence may end without a mark."""
 _BRACKET = rf"[{SENTENCE_ENDS}][\"”»」']?\s*([(（\[【][^()（）\[\]【】]{{4,}}[)）\]】])\s*$"
@@ -329,7 +329,7 @@ def repetition(texts: PairedTexts, least: float = 0.0) -> Failures:
 def _taken_up(text: str, words: list[str]) -> bool:
     """True if a sentence of a text in lower case ends with the words, and the next one begins with them and goes on."""
     said = r"\W*".join(map(re.escape, words))
-    return bool(re.search(rf"{said}[{SENTENCE_ENDS}][\"”“»」)']?\s*{said}\s*[^\s{SENTENCE_ENDS}]", text))
+    return bool(re.search(rf"{said}[{SENTENCE_ENDS}…][\"”“»」)']?\s*{said}\s*[^\s{SENTENCE_ENDS}…]", text))
 
 
 def _sizes(texts: pa.ChunkedArray) -> FloatArray:

@@ -25,7 +25,7 @@ from ranker.corpora.scripts import SENTENCE_ENDS, UNSPACED_LETTERS, is_unspaced
 from ranker.errors import DataError, counted, log_note
 
 _WORD = re.compile(rf"[{UNSPACED_LETTERS}]|[^\W{UNSPACED_LETTERS}]+|[^\w\s]")
-_SENTENCE_END = re.compile(rf"[{SENTENCE_ENDS}]['\"”’»)\]」』]*\Z")
+_SENTENCE_END = re.compile(rf"[{SENTENCE_ENDS}…]['\"”’»)\]」』]*\Z")
 _INSEPARABLE = re.compile("[เแโใไເແໂໃໄ]|.[ะาๅๆฯະາໆຯ]", re.DOTALL)
 """Two characters of a Thai or Lao syllable: a vowel before its consonant, or a sign that begins no word."""
 _STEM = 5

@@ -26,8 +26,8 @@ WITHOUT_SPACES = tuple((first, last) for language, first, last in BLOCKS if lang
 UNSPACED_LETTERS = "".join(f"{chr(first)}-{chr(last)}" for first, last in WITHOUT_SPACES)
 """Ranges of these characters for a regular expression."""
 
-SENTENCE_ENDS = ".!?…。！？｡．։؝؞؟۔܀܁܂߹।॥။።፧፨᙮។៕᠃᠉᥄᥅᭚᭛᭞᭟᰻᰼᱾᱿‼‽⁇⁈⁉\ua4ff\ua60e\ua60f\ua9c8\ua9c9\uabeb\ufe52\ufe56\ufe57"
-"""Marks that end a sentence: the ellipsis, and those with Unicode's property Sentence_Terminal in scripts of today."""
+SENTENCE_ENDS = ".!?。！？｡．։؝؞؟۔܀܁܂߹।॥။።፧፨᙮។៕᠃᠉᥄᥅᭚᭛᭞᭟᰻᰼᱾᱿‼‽⁇⁈⁉\ua4ff\ua60e\ua60f\ua9c8\ua9c9\uabeb\ufe52\ufe56\ufe57"
+"""Marks that end a sentence: those with Unicode's property Sentence_Terminal in scripts of today."""
 
 
 def is_unspaced(text: str) -> bool:

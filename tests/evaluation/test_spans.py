@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from ranker import Ranker, explain_spans, from_records, from_texts
-from ranker.checks.faults import without_votes
 from ranker.cli.main import run
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.marked_errors import checked_errors
@@ -33,7 +32,7 @@ RECORD = {
 
 def spans_of(dataset: Dataset, model: str = "full-lexical"):
     ranker = Ranker.load(model)
-    matrix = without_votes(dataset, ranker.feature_set.extractors, ranker.contributions)
+    matrix = ranker.votes.values(dataset, ranker.contributions)
     return ranker, matrix, [*candidate_spans(ranker, dataset, matrix)]
 
 
