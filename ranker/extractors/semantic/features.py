@@ -16,8 +16,9 @@ import pandas as pd
 from ranker import notation, progress
 from ranker.arrays import FloatArray, Int64Array, take_rows
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.records import shown
 from ranker.corpora.source_keys import UInt32Array
-from ranker.errors import ModelError, OptionError, counted
+from ranker.errors import DataError, ModelError, OptionError, counted
 from ranker.extractors.base import FitScope, FittedExtractor, join_notes
 from ranker.extractors.english_only import english_note
 from ranker.extractors.needs import Needs
@@ -30,6 +31,8 @@ from ranker.storage.row_cache import RowCache
 
 COLUMNS = ("precision", "recall", "f", "cosine")
 _ROUND = 400_000
+_LONGEST = 20_000
+"""Square root of the largest product of two texts' numbers of sub-words that is compared."""
 """Number of characters of texts that are encoded at once, about 4,000 sentences; a sub-word takes 1.5 kB."""
 _MATCHING = 2
 """Version of the cached columns; to be increased if they change, even in their last bits."""
@@ -237,6 +240,7 @@ class Semantic(FittedExtractor):
     ) -> FloatArray:
         """Return features of the text pairs `codes` (pairs, 2) from the cache; compute and cache missing features."""
         pieces = encoder.split(texts)
+        _refuse_long(np.diff(pieces.offsets)[codes], texts, codes, str(self))
         keys, different = pd.factorize(np.array(text_keys(pieces), dtype=object))
         size = len(codes)
         codes, which = np.unique(keys[codes], axis=0, return_inverse=True)
@@ -262,6 +266,16 @@ class Semantic(FittedExtractor):
             rows |= fresh
         columns = np.frombuffer(b"".join(rows[name] for name in names), dtype=np.float64)
         return columns.reshape(-1, len(COLUMNS))[which.ravel()]
+
+
+def _refuse_long(lengths: Int64Array, texts: Sequence[str], codes: Int64Array, name: str) -> None:
+    """Refuse pairs of texts, with `lengths` in sub-words, that take too long to be compared; both are (pairs, 2)."""
+    long = np.flatnonzero(lengths.prod(axis=1) > _LONGEST**2)
+    if len(long):
+        (first, second), text = lengths[long[0]].tolist(), texts[codes[long[0], 0]]
+        what = f"texts of {first:,} and {second:,} sub-words are too long for {name} (the first: {shown(text[:60])})"
+        limit = f"expected a product of at most {_LONGEST**2:,}, as of {_LONGEST:,} each"
+        raise DataError(f"{what}, {limit}: split the texts or use another metric")
 
 
 def _version(package: str) -> str:

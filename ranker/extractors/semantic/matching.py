@@ -9,6 +9,9 @@ import numpy as np
 
 from ranker.arrays import Float32Array, FloatArray, Int32Array, Int64Array
 
+_MOST_COSINES = 10_000_000
+"""Maximum number of cosines in memory at once."""
+
 
 @dataclass(frozen=True, eq=False)
 class TextVectors:
@@ -43,20 +46,32 @@ def match(texts: Sequence[TextVectors], pairs: Int64Array) -> FloatArray:
         if totals[left] <= 0 or totals[right] <= 0:
             continue
         first, second = texts[left], texts[right]
-        similarity = _cosines(first, second)
-        precision = float((first.weights * similarity.max(axis=1)).sum()) / totals[left]
-        recall = float((second.weights * similarity.max(axis=0)).sum()) / totals[right]
+        rows, columns = _highest(first, second)
+        precision = float((first.weights * rows).sum()) / totals[left]
+        recall = float((second.weights * columns).sum()) / totals[right]
         f = 2 * precision * recall / (precision + recall) if precision > 0 and recall > 0 else 0.0
         result[row] = precision, recall, f, first.whole @ second.whole
     return result
 
 
-def _cosines(first: TextVectors, second: TextVectors) -> Float32Array:
+def _highest(first: TextVectors, second: TextVectors) -> tuple[Float32Array, Float32Array]:
+    """Return the highest cosine of each token of two texts, computed for a limited number of pairs at a time."""
+    rows = np.empty(len(first.tokens), dtype=np.float32)
+    columns = np.full(len(second.tokens), -np.inf, dtype=np.float32)
+    step = max(1, _MOST_COSINES // max(len(columns), 1))
+    for start in range(0, len(rows), step):
+        block = _cosines(first.tokens[start : start + step], second.tokens)
+        rows[start : start + step] = block.max(axis=1)
+        np.maximum(columns, block.max(axis=0), out=columns)
+    return rows, columns
+
+
+def _cosines(first: Float32Array, second: Float32Array) -> Float32Array:
     """Return the cosines between the tokens of two texts, each summed separately rather than by matrix multiplication.
 
     In a product of matrices the last bits of a sum depend on where it is in the result and on the number of threads.
     """
-    cosines: Float32Array = np.einsum("ik,jk->ij", first.tokens, second.tokens)
+    cosines: Float32Array = np.einsum("ik,jk->ij", first, second)
     return cosines
 
 
@@ -73,7 +88,7 @@ def word_matches(text: TextVectors, other: TextVectors) -> list[WordMatch]:
     """Return each word's match in `other`, in the order of `text`; empty if one of the texts has no words."""
     if not (text.word >= 0).any() or not (other.word >= 0).any():
         return []
-    similarity = _cosines(text, other)
+    similarity = _cosines(text.tokens, other.tokens)
     highest, at = similarity.max(axis=1), similarity.argmax(axis=1)
     matches = []
     for word in np.unique(text.word[text.word >= 0]).tolist():

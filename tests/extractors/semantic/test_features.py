@@ -48,6 +48,16 @@ def made():
     return dataset_of([(REFERENCES, CANDIDATES), (["It rains."], ["It is raining.", "It rains."])])
 
 
+def test_texts_that_take_too_long_are_refused_before_they_are_encoded(monkeypatch):
+    monkeypatch.setattr(module, "_LONGEST", 10)
+    monkeypatch.setattr(module.Semantic, "_vectors", lambda *_: pytest.fail("encoded"))
+    data = dataset_of(
+        [(["The cat sat on the mat, and the dog sat on it."], ["Or did the cat sit on the dog, my dear?"])]
+    )
+    with pytest.raises(DataError, match=r"sub-words are too long for semantic \(the first: 'Or did the cat"):
+        Semantic().transform(data)
+
+
 @thorough
 def test_columns_of_good_bad_and_odd_candidates(made):
     matrix = Semantic().transform(made)

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
+from ranker.extractors.semantic import matching
 from ranker.extractors.semantic import vectors as module
 from ranker.extractors.semantic.matching import TextVectors, match, word_matches
 from ranker.extractors.semantic.vectors import text_keys, text_vectors
@@ -44,6 +45,16 @@ def test_matching_equals_a_plain_loop(lengths, seed):
     np.testing.assert_allclose(result, [plain(texts[one], texts[other]) for one, other in pairs], atol=1e-6)
     # the other way round precision is recall
     np.testing.assert_allclose(match(texts, pairs[:, ::-1]), result[:, [1, 0, 2, 3]], atol=1e-6)
+
+
+def test_matching_in_blocks_changes_no_bit(monkeypatch):
+    generator = np.random.default_rng(3)
+    texts = [random_text(length, generator, width=384) for length in (37, 52, 1)]
+    pairs = np.indices((3, 3)).reshape(2, -1).T
+    whole = match(texts, pairs)
+    for most in (1, 100, 700):
+        monkeypatch.setattr(matching, "_MOST_COSINES", most)
+        np.testing.assert_array_equal(match(texts, pairs), whole)
 
 
 # two texts: [ a ##a b ] and [ c ], the first with special tokens 1 and 2
