@@ -26,6 +26,8 @@ from ranker.storage.kernels import kernel, source_of
 TERCOM, SACREBLEU = 0, 1
 _MOST_SHIFTS_TRIED = 1000
 """Maximum number of shifts per sentence, as in sacreBLEU."""
+_TRIED = 20**3
+"""Cube of the length for which a pair of sentences counts as one element more."""
 
 
 class Limits(NamedTuple):
@@ -356,7 +358,15 @@ def shift_edits(candidate: Int32Array, reference: Int32Array, limits: Limits) ->
     return distance + shifts
 
 
-@kernel(elements=50_000, rows=("first", "second"))
+def _shifts_to_try(values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array, *_: object) -> int:
+    """Return the number of elements, and more for long pairs of sentences, by the cube of their length."""
+    lengths = np.diff(offsets).astype(np.float64)
+    one, other = lengths[first], lengths[second]
+    tried = one * other * np.maximum(one, other) / _TRIED
+    return values.size + offsets.size + first.size + second.size + int(tried.sum())
+
+
+@kernel(elements=50_000, size=_shifts_to_try, rows=("first", "second"))
 def shift_edits_of_pairs(
     values: Int32Array,
     offsets: Int64Array,

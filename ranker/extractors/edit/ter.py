@@ -22,7 +22,7 @@ from ranker.text.tokenizers import ASIAN_PUNCTUATION
 from ranker.text.tokens import TokenBatch, TokenisedTexts, Tokenizer, token_batch
 
 SearchProgram = Literal["sacrebleu", "tercom"]
-MOST_TOKENS = 5_000
+MOST_TOKENS = {"tercom": 2_000, "sacrebleu": 5_000}
 """Maximum length of candidate and reference; doubling it takes four times as long."""
 _BEAMS: dict[SearchProgram, int] = {"tercom": 20, "sacrebleu": 25}
 PUNCTUATION = '.,?:;!"()'
@@ -116,7 +116,7 @@ class TranslationEditRate(Metric):
             marks = PUNCTUATION + (ASIAN_PUNCTUATION if self.tokenizer == "tercom-asian" else "")
             segments = without_marks(batch.segments, marks, leave_empty_words=self.search == "tercom")
             batch = dataclasses.replace(batch, segments=segments)
-        pairs.refuse_long(batch, dataset, self.name, MOST_TOKENS)
+        pairs.refuse_long(batch, dataset, str(self), MOST_TOKENS[self.search])
         search = {"tercom": TERCOM, "sacrebleu": SACREBLEU}[self.search]
         beam = _BEAMS[self.search] if self.beam is None else self.beam
         edits = shift_edits_of_pairs(
