@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats.json_lines import json_values, parse_records
+from ranker.corpora.formats.json_lines import parse_records
+from ranker.corpora.formats.json_text import json_values
 from ranker.corpora.formats.nbest import NBestList
 from ranker.corpora.formats.nbest_reading import is_fairseq, parse_fairseq
 from ranker.corpora.formats.preference_pairs import companion, read_pairs

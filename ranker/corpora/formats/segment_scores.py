@@ -21,7 +21,8 @@ import pandas as pd
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_place
-from ranker.corpora.formats.json_lines import Keys, RecordReader, json_values
+from ranker.corpora.formats.json_lines import Keys, RecordReader
+from ranker.corpora.formats.json_text import json_values
 from ranker.corpora.formats.mtme_scores import parse_score, parse_scores
 from ranker.corpora.formats.tables import Columns, Delimiter, parse_table, table_rows, without_separator_line
 from ranker.corpora.languages import language_pair

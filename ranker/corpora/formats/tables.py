@@ -33,7 +33,8 @@ import pyarrow.compute as pc
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora import column_names as names
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats.json_lines import Keys, RecordReader, has_errors, json_line
+from ranker.corpora.formats.json_lines import Keys, RecordReader, has_errors
+from ranker.corpora.formats.json_text import json_line
 from ranker.corpora.languages import contradict, pair_of, stated_pair
 from ranker.corpora.marked_errors import MarkedError
 from ranker.corpora.records import (

@@ -20,7 +20,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ranker.corpora.formats.error_spans import note_lost_places, place_of_units
-from ranker.corpora.formats.json_lines import Keys, RecordReader, json_values
+from ranker.corpora.formats.json_lines import Keys, RecordReader
+from ranker.corpora.formats.json_text import json_values
 from ranker.corpora.marked_errors import NO_ERROR, MarkedError
 from ranker.corpora.records import Candidate, Record
 

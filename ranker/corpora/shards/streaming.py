@@ -21,7 +21,8 @@ from ranker.arrays import UInt64Array
 from ranker.corpora import catalogue
 from ranker.corpora.column_names import DECIMAL, SOURCE_LANGUAGE, TARGET_LANGUAGE, canonical
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats.json_lines import CANDIDATES, Keys, json_line, read_records, source_key
+from ranker.corpora.formats.json_lines import CANDIDATES, Keys, read_records, source_key
+from ranker.corpora.formats.json_text import json_line
 from ranker.corpora.formats.parquet_files import parquet_batches, parquet_errors
 from ranker.corpora.formats.preference_pairs import companion
 from ranker.corpora.formats.reading import format_of
