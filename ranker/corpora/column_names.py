@@ -85,12 +85,13 @@ _MADE_AS = _table(
     "annotators batch draw iteration judges raters retries run runs sample samples sd std stddev stdev step steps trial"
 )
 """Numbers in a column whose name ends in one of these words number outputs, or count their judges."""
-_MADE_BY_WHOM = _table("annotator assessor evaluator rater turn turns user worker")
+_JUDGES = ("annotator", "assessor", "evaluator", "rater", "user", "worker")
+_MADE_BY_WHOM = frozenset((*_JUDGES, "turn", "turns"))
 """Numbers in a column with one of these names number judges or outputs; those in ``rater1`` are a judge's ratings."""
 _SAMPLING = re.compile(
     r"(top|min|typical)_?[pk]|(frequency|presence|repetition|repeat|length)_penalty|(.*_)?log_(prob|like).*|p_val(ue)?s?"
 )
-_JUDGE = re.compile(r"(annotator|assessor|evaluator|judge|rater|user|worker)[ _-]?(id|name|email)?")
+_JUDGE = re.compile(rf"({'|'.join(_JUDGES)}|judge)[ _-]?(id|name|email)?")
 _OF_SETTINGS = _table("args arguments config configuration hyperparameters kwargs parameters params settings")
 """Numbers in an object whose name ends in one of these words are settings of the system that made an output."""
 _ALWAYS_SETTINGS = _table("beam beams logprob logprobs seed temperature token tokens")

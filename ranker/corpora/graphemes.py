@@ -66,11 +66,9 @@ def _kind(character: str) -> int:
     if 0x1F1E6 <= point <= 0x1F1FF:
         return _FLAG
     if 0x1100 <= point <= 0x11FF or 0xA960 <= point <= 0xA97C or 0xD7B0 <= point <= 0xD7FB:
-        lead, vowel = (
-            point <= 0x115F or 0xA960 <= point <= 0xA97C,
-            0x1160 <= point <= 0x11A7 or 0xD7B0 <= point < 0xD7C7,
-        )
-        return _LEAD if lead else _VOWEL if vowel else _TRAIL
+        if point <= 0x115F or 0xA960 <= point <= 0xA97C:
+            return _LEAD
+        return _VOWEL if point <= 0x11A7 or 0xD7B0 <= point < 0xD7C7 else _TRAIL
     if 0xAC00 <= point <= 0xD7A3:
         return _SYLLABLE if (point - 0xAC00) % 28 else _OPEN_SYLLABLE
     return _LETTER if category[0] == "L" else _SYMBOL if category[0] == "S" else _OTHER

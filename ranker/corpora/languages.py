@@ -130,7 +130,7 @@ def language_pair(name: str) -> str:
 def _sides(name: str) -> tuple[str, str] | None:
     """Return the source and target language of a pair, None for text that is not clearly a pair of languages."""
     text = name.strip()
-    if len(name) > LONGEST_PAIR or _one_language(text):
+    if len(name) > LONGEST_PAIR or is_locale(text):
         return None
     parts = _SEPARATOR.split(text)
     cuts = [("_".join(parts[:at]), "_".join(parts[at:])) for at in range(1, len(parts))]
@@ -143,9 +143,9 @@ def _sides(name: str) -> tuple[str, str] | None:
     return None
 
 
-def _one_language(text: str) -> bool:
-    """True for a language with its region, such as ``zh-CN``."""
-    match = _LOCALE.match(text)
+def is_locale(name: str) -> bool:
+    """True if a name is a single language with its region, such as ``zh-CN``."""
+    match = _LOCALE.match(name)
     if match is None:
         return False
     code, region = _codes().get(match[1], match[1]), match[2]
@@ -210,7 +210,7 @@ def unclear(name: str) -> bool:
     parts = re.split("[-_]", name)
     formed = all(re.fullmatch(r"[A-Za-z]{2,4}|\d{3}", part) for part in parts)
     known = not _codes().keys().isdisjoint(map(str.lower, parts))
-    return formed and known and (len(parts) > 2 or _one_language(name)) and _sides(name) is None
+    return formed and known and (len(parts) > 2 or is_locale(name)) and _sides(name) is None
 
 
 def pair_of(source: str | None, target: str | None) -> str | None:
@@ -252,11 +252,6 @@ def is_of_pair(pair: str, pattern: str) -> bool:
     return all(wanted in (_ANY, side, side.partition("_")[0], main_language(side)) for side, wanted in sides)
 
 
-def is_locale(name: str) -> bool:
-    """True if a name is a single language with its region, such as ``zh-CN``."""
-    return bool(_LOCALE.match(name))
-
-
 def names_two_languages(pair: str) -> bool:
     """True if both languages of a pair are named, not given as ``*`` or ``?``."""
     sides = _sides(pair)
@@ -266,7 +261,7 @@ def names_two_languages(pair: str) -> bool:
 def stated_pair(lp: str | None) -> str | None:
     """Return the pair `lp` in its usual form if it names two languages, else None."""
     pair = language_pair(lp or "")
-    return pair if names_two_languages(pair) and not is_locale(str(lp)) else None
+    return pair if names_two_languages(pair) else None
 
 
 def completed(pair: str, other: str) -> str:
@@ -324,7 +319,7 @@ class LanguagePair(str):
     def _tag(self, place: int) -> str | None:
         sides = _sides(self) or self.split("-")
         # with two dashes it is unknown where the target language begins
-        return language_code(sides[place]) if place < len(sides) < 3 and not _one_language(self) else None
+        return language_code(sides[place]) if place < len(sides) < 3 and not is_locale(self) else None
 
 
 def _language(tag: str | None) -> str | None:

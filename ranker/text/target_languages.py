@@ -96,9 +96,8 @@ def looks_english(dataset: Dataset) -> bool | None:
     function, number = _function_words(dataset)
     if function >= _ENOUGH_FUNCTION_WORDS * max(number, 1):
         return True
-    return (
-        None if number < _FEW_WORDS or (number < _ENOUGH_WORDS and function >= _NO_FUNCTION_WORDS * number) else False
-    )
+    too_few = number < _FEW_WORDS or (number < _ENOUGH_WORDS and function >= _NO_FUNCTION_WORDS * number)
+    return None if too_few else False
 
 
 @view

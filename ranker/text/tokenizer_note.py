@@ -57,8 +57,8 @@ def _named(written: Sequence[tuple[LanguagePair, str]]) -> str:
     pairs: dict[str, list[str]] = {}
     for pair, language in written:
         pairs.setdefault(language_name(language), []).append(pair.of("").strip())
-    parts = [
-        [f"of {joined(each)}"] * all(each) + ["are"] * (not at) + [name]
-        for at, (name, each) in enumerate(pairs.items())
-    ]
-    return f"the references {joined([' '.join(part) for part in parts])}"
+    parts: list[str] = []
+    for name, each in pairs.items():
+        of_pairs = f"of {joined(each)} " if all(each) else ""
+        parts.append(f"{of_pairs}{'' if parts else 'are '}{name}")
+    return f"the references {joined(parts)}"
