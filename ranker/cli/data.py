@@ -18,7 +18,6 @@ from ranker.cli.options import (
     SeverityWeightsOption,
     SystemsOption,
     listed_names,
-    only_pair,
     working,
 )
 from ranker.cli.output import emit, figure, print_table, say
@@ -347,15 +346,14 @@ def convert(
     from ranker.corpora.formats.preference_pairs import read_pairs
     from ranker.corpora.formats.reading import format_of, read_dataset
     from ranker.corpora.formats.writing import write_dataset
+    from ranker.corpora.selection import of_language_pairs, only_pair, with_language_pair
     from ranker.corpora.severity_weights import weights_of
 
     with working("converting"):
         weights = weights_of(severity_weights or [])
         pair = only_pair(lp or [])
         dataset = catalogue.load(data, systems=listed_names(systems or []), severity_weights=weights, lp=pair)
-        from ranker.corpora.selection import of_language_pairs, with_language_pair
-
-        dataset, marked = with_language_pair(dataset, lp or []), None
+        marked = None
         if judgements and format_of(judgements) == "json":
             marked = with_language_pair(read_dataset(judgements, lp=pair), lp or [])
         elif judgements:

@@ -202,11 +202,6 @@ def listed_names(values: Sequence[str]) -> list[str]:
     return [name.strip() for text in values for name in text.split(",")]
 
 
-def only_pair(lp: Sequence[str]) -> str | None:
-    """Return the language pair of the option --lp, None if it gives none or several."""
-    return lp[0] if len(lp) == 1 else None
-
-
 @dataclass(frozen=True)
 class Corpora:
     """The corpora and language pairs that a command reads; `Commands` turns the fields into options."""
@@ -288,6 +283,7 @@ class Corpora:
 
     def _loaded(self, name: str) -> Dataset:
         from ranker.corpora import catalogue
+        from ranker.corpora.selection import only_pair
 
         return catalogue.load(name, lp=only_pair(self.lp))
 
@@ -312,14 +308,13 @@ class CorpusInput(Corpora):
 
     def _loaded(self, name: str, systems: Sequence[str] = ()) -> Dataset:
         from ranker.corpora import catalogue
+        from ranker.corpora.selection import only_pair, without_references
         from ranker.corpora.severity_weights import weights_of
 
         weights = weights_of(self.severity_weights)
         corpus = catalogue.load(name, systems=systems, severity_weights=weights, lp=only_pair(self.lp))
         if not self.no_references:
             return corpus
-        from ranker.corpora.selection import without_references
-
         return without_references(corpus)
 
 

@@ -42,7 +42,7 @@ RATINGS = {
     "mean-rank": ("rr_mean_rank", "mean_rank"),
 }
 """Known kinds of judgement in order of preference, with the ratings they are taken from (the first available)."""
-WITHIN_SOURCES = (PREFERENCES, "win-rate", "mean-rank")
+WITHIN_SOURCES = (PREFERENCES, WIN_RATE, "mean-rank")
 """Kinds of judgement that compare the outputs of a source, so that it does not matter how difficult the source is."""
 _DIRECTIONS = {"lower": True, "higher": False}
 _AS_IT_IS, _LEFT_OUT = -1, -2

@@ -32,6 +32,11 @@ def select_language_pairs(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
     return dataset.select_sources(keep)
 
 
+def only_pair(wanted: Sequence[str]) -> str | None:
+    """Return the single pair of the `wanted` language pairs, None if there are none or several."""
+    return wanted[0] if len(wanted) == 1 else None
+
+
 def of_language_pairs(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
     """Select the sources of the `wanted` language pairs, or all sources if `wanted` is empty.
 

@@ -15,7 +15,7 @@ from ranker.corpora.formats.preference_pairs import companion_name
 from ranker.corpora.formats.shards import FORMAT, MANIFEST, VERSION, Shard, ShardManifest, Shards, digest
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.own_references import mark_systems
-from ranker.corpora.selection import select_language_pairs, with_language_pair
+from ranker.corpora.selection import only_pair, select_language_pairs, with_language_pair
 from ranker.corpora.shards.streaming import Part, SourceKeys, parts_of
 from ranker.errors import NOTES, DataError, OptionError
 from ranker.files import display_name, unwritable, used_alone, write_bytes
@@ -36,7 +36,7 @@ def make_shards(
     references: set[str] = set()
     present: set[str] = set()
     with used_alone(folder), notes_once(), _removed_on_failure(folder):
-        for part in parts_of(data, rows, lp[0] if len(lp) == 1 else None):
+        for part in parts_of(data, rows, only_pair(lp)):
             stated = with_language_pair(part, lp)
             known = [wanted for wanted in lp if _has(stated, wanted)]
             present |= {*known}

@@ -152,9 +152,9 @@ def _judged_language_pairs(
     dataset: Dataset, scored: Sequence[CandidateScores], kind: str, human: FloatArray | None
 ) -> list[LanguagePairData]:
     """Split a data set by language pair, with the scores in `human`, or those of `kind` if `human` is None."""
-    target, of_systems = human, human
-    if target is None:
-        target, of_systems = human_scores(dataset, kind), human_scores(dataset, kind, repeated=True)
+    target = of_systems = human if human is not None else human_scores(dataset, kind)
+    if human is None and len(dataset.preferences):
+        of_systems = human_scores(dataset, kind, repeated=True)
     selections = {"official": preference_pairs(dataset, primary=False), "primary": preference_pairs(dataset)}
     language_pairs = by_language_pair(dataset, target, selections, of_systems)
     for metric_scores in scored:
