@@ -107,7 +107,7 @@ def read(corpus: str) -> Iterator[Part]:
         outputs.sort(key=lambda output: output.row)
         ranker = Ranker.load(default_model(dataset))
         matrix = ranker.votes.values(dataset, ranker.contributions)
-        yield Part(outputs, [*candidate_words(ranker, dataset, matrix, wanted)])
+        yield Part(outputs, [*candidate_words(ranker, dataset, matrix, wanted, ranker.votes)])
 
 
 def _marks(text: str, errors: Sequence[Mapping[str, Any]], rater: str) -> FloatArray:

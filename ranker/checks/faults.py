@@ -71,19 +71,24 @@ class Votes:
         """Return the data set with the candidates whose values tell candidates apart."""
         return dataset.select_candidates(~outranked(dataset) & ~self._tied(dataset)[dataset.candidate_source])
 
-    def values(self, dataset: Dataset, compute: Callable[[Dataset], FloatArray]) -> FloatArray:
-        """Compute values of all candidates; those of tied candidates are 0."""
+    def values(
+        self, dataset: Dataset, compute: Callable[[Dataset], FloatArray], *, references: bool = False
+    ) -> FloatArray:
+        """Compute values of all candidates, or of all `references` as candidates; they are 0 where candidates tie."""
         values, out = compute(dataset), outranked(dataset)
         if not out.any() or not self._compares:
             return values
-        source = dataset.candidate_source
+        source, voting = dataset.candidate_source, ~out
+        if references:
+            source = dataset.references["source"].to_numpy(np.int64)
+            voting = np.ones(len(source), dtype=bool)
         values = values.copy()
-        values[~out & self._tied(dataset)[source]] = 0.0
+        values[voting & self._tied(dataset)[source]] = 0.0
         # extractors that learn from all ranked data must not learn from a few sources
         whole = any(each.fit_scope == "ranked" or each.needs.other_sources for each in self.extractors)
         again = ~self._few(dataset) & (_affected(dataset) | whole)
         if again.any():
-            values[~out & again[source]] = compute(dataset.select_candidates(~out).select_sources(again))
+            values[voting & again[source]] = compute(dataset.select_candidates(~out).select_sources(again))
         return values
 
     def note(self, dataset: Dataset) -> str | None:

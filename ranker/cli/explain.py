@@ -96,7 +96,8 @@ def command(
     with working("explaining"):
         explained = dataset.select_sources(np.isin(range(len(dataset.sources)), chosen))
         notes = ranker.note(ranker.votes.voters(dataset)), ranker.votes.note(explained)
-        matrix = ranker.votes.values(dataset, ranker.contributions)
+        votes = ranker.votes
+        matrix = votes.values(dataset, ranker.contributions)
         wrong = faults(dataset).tolist()
         any_wrong = any(wrong)
     for note in filter(None, notes):
@@ -107,7 +108,7 @@ def command(
         from ranker.evaluation.explanations.spans import candidate_spans, spans_frame
 
         with working("explaining"):
-            found = [*candidate_spans(ranker, dataset, matrix, np.isin(dataset.candidate_source, chosen))]
+            found = [*candidate_spans(ranker, dataset, matrix, np.isin(dataset.candidate_source, chosen), votes)]
         table = records(spans_frame(dataset, found))
         emit(form, None, table, lambda: _print_spans(dataset, found, wrong, signature), signature=signature)
         return

@@ -303,12 +303,16 @@ def reference_scores(scorer: Scorer, dataset: Dataset, *, exclude_self: bool = F
 
     `exclude_self` is an option of `FeatureSet.transform_references`.
     """
-    columns = scorer.feature_set.transform_references(dataset, exclude_self=exclude_self)
-    if not isinstance(scorer, RankerScorer):
-        return sign_of(scorer) * columns[:, 0]
-    ranker, source = scorer.ranker, dataset.references["source"].to_numpy(np.int64)
-    weights = ranker.weight_sets.of_sources(dataset)[source]
-    return np.asarray((weights * ((columns - ranker.mean) / ranker.scale)).sum(axis=1))
+    if isinstance(scorer, RankerScorer):
+        return np.asarray(reference_contributions(scorer.ranker, dataset, exclude_self=exclude_self).sum(axis=1))
+    return sign_of(scorer) * scorer.feature_set.transform_references(dataset, exclude_self=exclude_self)[:, 0]
+
+
+def reference_contributions(ranker: Ranker, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
+    """Return every column's contribution to the score of each reference as a candidate, shape (references, columns)."""
+    columns = ranker.feature_set.transform_references(dataset, exclude_self=exclude_self)
+    weights = ranker.weight_sets.of_sources(dataset)[dataset.references["source"].to_numpy(np.int64)]
+    return np.asarray(weights * ((columns - ranker.mean) / ranker.scale))
 
 
 def score_details(scorer: Scorer, statistics: npt.ArrayLike) -> dict[str, FloatArray]:

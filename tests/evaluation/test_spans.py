@@ -33,7 +33,7 @@ RECORD = {
 def spans_of(dataset: Dataset, model: str = "full-lexical"):
     ranker = Ranker.load(model)
     matrix = ranker.votes.values(dataset, ranker.contributions)
-    return ranker, matrix, [*candidate_spans(ranker, dataset, matrix)]
+    return ranker, matrix, [*candidate_spans(ranker, dataset, matrix, votes=ranker.votes)]
 
 
 def marked(source: str, output: str, reference: str, lp: str = "de-en", model: str = "full-lexical"):
@@ -55,6 +55,33 @@ def test_costs_add_up_to_the_distance_from_the_best_reference(sample: Dataset, m
         assert sum(span.cost for span in each.spans) == pytest.approx(each.distance, abs=1e-12)
         assert [span.start for span in each.spans if span.category == "rest"] == [None]
         assert all(span.cost >= 0 for span in each.spans[:-1])
+
+
+@pytest.mark.parametrize("model", ["consensus", further("full"), further("full-any")])
+def test_candidates_with_a_fault_do_not_change_the_distance_of_others(model: str) -> None:
+    references = [*RECORD["references"], "The man bought 15 cars for 300 euros on Monday."]
+    other = {**RECORD, "seg_id": "8", "source": "Es regnet heute.", "references": ["It rains today."]}
+    other["candidates"] = [{"system": name, "text": f"It {name} today."} for name in ("rains", "snows", "burns")]
+    faulty = [{"system": "D", "text": RECORD["source"]}, {"system": "E", "text": ""}]
+    records = [{**RECORD, "references": references}, other]
+    _, _, explained = spans_of(from_records(records), model)
+    records[0]["candidates"] = [*RECORD["candidates"], *faulty]
+    _, _, with_faulty = spans_of(from_records(records), model)
+    distances = [each.distance for each in with_faulty]
+    assert distances[:3] + distances[5:] == pytest.approx([each.distance for each in explained], abs=1e-6)
+    assert min(distances[3:5]) > max(distances[:3])
+    assert [each.spans for each in with_faulty[5:]] == [each.spans for each in explained[3:]]
+
+
+def test_where_candidates_tie_their_distance_is_0(tmp_path, capsys) -> None:
+    texts = ["Der Bus hatte zehn Minuten Verspätung.", "The bus was late.", "Der Bus kam zehn Minuten zu früh."]
+    record = {"lp": "en-de", "source": texts[1], "references": ["Der Bus kam zu spät."], "candidates": texts}
+    _, _, explained = spans_of(from_records([record]), "full")
+    assert [each.distance for each in explained if each.row != 1] == [0, 0]
+    (tmp_path / "data.json").write_text(json.dumps([record]), encoding="utf-8")
+    with pytest.raises(SystemExit, match="0"):
+        run(["explain", str(tmp_path / "data.json"), "--model", "full", "--spans"])
+    assert capsys.readouterr().out.count("+0.00  behind the best reference") == 2
 
 
 def test_without_references_the_best_candidate_lacks_nothing() -> None:

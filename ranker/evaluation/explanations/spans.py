@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.checks.faults import outranked
+from ranker.checks.faults import Votes, outranked
 from ranker.checks.outputs import placed_checks
 from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows
 from ranker.corpora.dataset import Dataset
@@ -35,6 +35,7 @@ from ranker.evaluation.explanations.word_evidence import COLUMNS, WordEvidence, 
 from ranker.extractors.mismatch.texts import word_facts
 from ranker.ranking.included import default_model
 from ranker.ranking.ranker import Ranker
+from ranker.ranking.scorers import reference_contributions
 from ranker.text.target_languages import written_languages
 from ranker.text.word_places import word_places
 
@@ -196,19 +197,30 @@ def explain_spans(candidates: Candidates, *, model: str | Path | None = None) ->
     if note := ranker.note(ranker.votes.voters(dataset)):
         log_note(note)
     contributions = ranker.votes.values(dataset, ranker.contributions)
-    return given.with_rows(spans_frame(dataset, [*candidate_spans(ranker, dataset, contributions)]))
+    return given.with_rows(spans_frame(dataset, [*candidate_spans(ranker, dataset, contributions, votes=ranker.votes)]))
 
 
 def candidate_spans(
-    ranker: Ranker, dataset: Dataset, contributions: FloatArray, wanted: BoolArray | None = None
+    ranker: Ranker,
+    dataset: Dataset,
+    contributions: FloatArray,
+    wanted: BoolArray | None = None,
+    votes: Votes | None = None,
 ) -> Iterator[CandidateSpans]:
-    """Yield the spans of each scored candidate, or only of `wanted` candidates, from their feature `contributions`."""
-    for words in candidate_words(ranker, dataset, contributions, wanted):
+    """Yield the spans of each scored candidate, or only of `wanted` candidates, from their feature `contributions`.
+
+    References are scored with the same `votes` as the contributions; without `votes`, every candidate has one.
+    """
+    for words in candidate_words(ranker, dataset, contributions, wanted, votes):
         yield words.spans()
 
 
 def candidate_words(
-    ranker: Ranker, dataset: Dataset, contributions: FloatArray, wanted: BoolArray | None = None
+    ranker: Ranker,
+    dataset: Dataset,
+    contributions: FloatArray,
+    wanted: BoolArray | None = None,
+    votes: Votes | None = None,
 ) -> Iterator[CandidateWords]:
     """Yield the words, with the cost of each word, of all candidates for which `candidate_spans` yields spans."""
     source = dataset.candidate_source
@@ -216,7 +228,8 @@ def candidate_words(
     rows = np.flatnonzero(scored if wanted is None else scored & wanted)
     if not len(rows):
         return
-    best, by_reference = _best(ranker, dataset, contributions, np.isin(range(len(dataset.sources)), source[rows]))
+    sources = np.isin(range(len(dataset.sources)), source[rows])
+    best, by_reference = _best(ranker, dataset, contributions, sources, votes)
     scale = np.abs(ranker.weight_sets.of_candidates(dataset)).sum(axis=1)
     voting = ~outranked(dataset) & ~dataset.is_reference
     texts, originals = dataset.candidates["text"].tolist(), dataset.sources["text"].tolist()
@@ -273,7 +286,7 @@ def _fault_places(dataset: Dataset) -> dict[int, list[tuple[str, str, int | None
 
 
 def _best(
-    ranker: Ranker, dataset: Dataset, contributions: FloatArray, sources: BoolArray
+    ranker: Ranker, dataset: Dataset, contributions: FloatArray, sources: BoolArray, votes: Votes | None
 ) -> tuple[FloatArray, BoolArray]:
     """Return the feature contributions of each source's best text, and a mask of sources where it is a reference.
 
@@ -287,12 +300,13 @@ def _best(
     owner = dataset.references["source"].to_numpy(np.int64)
     owner = owner[sources[owner]]
     if len(owner) and not any(part.needs.known_texts for part in ranker.feature_set.members):
+        # a language that is not named is recognised from all sources
         whole = any(each.fit_scope == "ranked" or each.needs.other_sources for each in extractors)
+        whole |= "" in dataset.target_languages
         scored = dataset if whole else dataset.select_sources(sources)
-        source = scored.references["source"].to_numpy(np.int64)
-        columns = ranker.feature_set.transform_references(scored)
-        parts = ranker.weight_sets.of_sources(scored)[source] * ((columns - ranker.mean) / ranker.scale)
-        parts = parts[sources[source]] if whole else parts
+        compute = functools.partial(reference_contributions, ranker)
+        parts = votes.values(scored, compute, references=True) if votes else compute(scored)
+        parts = parts[sources[scored.references["source"]]] if whole else parts
         choices.append((parts, parts.sum(axis=1), owner))
     for parts, scores, owner in choices:
         # the first of the texts with the highest score
