@@ -32,6 +32,8 @@ _LONG_ONLY = ("kind", "pairs", "loss", "C", "references_as_candidates", "data", 
 """Parts that short signatures leave out, because they follow from the model or never differ."""
 _LONG = 1000
 """Number of rows from which a table is printed plainly, because rich lays out only a few hundred rows per second."""
+_NARROWEST = 10
+"""Minimum width in cells of a column whose text wraps, if its text is longer."""
 _LONGEST_LINE = 680
 """Maximum length in characters of a note that is printed in full."""
 
@@ -191,7 +193,8 @@ def print_table(
     """Print rows as a table; only text in the columns `wide` may wrap.
 
     With `keys`, a table that is too wide for the terminal is printed in parts, each of which has these columns; the
-    columns `together` are not separated unless they are too wide themselves.
+    columns `together` are not separated unless they are too wide themselves. The terminal wraps the lines of a table or
+    part that is still too wide.
     """
     from rich.console import Console
 
@@ -207,16 +210,28 @@ def print_table(
         for number, columns in enumerate(_parts(rows, keys, together, console.width) if keys else [list(rows[0])]):
             if number:
                 typer.echo("")
-            _print_columns([{name: row[name] for name in columns} for row in rows], console, wide)
+            part = [{name: row[name] for name in columns} for row in rows]
+            widths = [min(width, _NARROWEST) if name in wide else width for name, width in _widths(part).items()]
+            if sum(widths) + 2 * (len(widths) - 1) <= console.width:
+                _print_columns(part, console, wide)
+            else:
+                # rich would crop figures
+                sys.stdout.writelines(_plain_table(part))
+
+
+def _widths(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Return the width of each column of a table, in cells of the terminal."""
+    from rich.cells import cell_len
+
+    cells = {name: [name, *(show(row[name]) for row in rows)] for name in rows[0]}
+    return {name: max(cell_len(printable(cell)) for cell in column) for name, column in cells.items()}
 
 
 def _parts(
     rows: Sequence[Mapping[str, Any]], keys: Sequence[str], together: Sequence[str], width: int
 ) -> list[list[str]]:
     """Split a wide table's columns into parts: `keys` and as many other columns as fit `width`, at least one."""
-    from rich.cells import cell_len
-
-    widths = {name: max(cell_len(text) for text in [name, *(show(row[name]) for row in rows)]) for name in rows[0]}
+    widths = _widths(rows)
 
     def fits(*names: str) -> bool:
         return sum(widths[name] + 2 for name in {*keys, *names}) - 2 <= width

@@ -32,6 +32,36 @@ def test_cells_titles_and_heads_of_tables(rows: int, capsys: pytest.CaptureFixtu
     assert all(line == printable(line) for line in lines)
 
 
+@pytest.mark.parametrize("wide", [(), ("text",)])
+@pytest.mark.parametrize("keys", [(), ("system",)])
+def test_no_width_of_the_terminal_cuts_a_cell(
+    keys: tuple[str, ...], wide: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    names = ["Unbabel-Tower70B-system-1", "Unbabel-Tower70B-system-12", "系统一号非常长的名字", HOSTILE, "x" * 60]
+    rows = [
+        {
+            "ranks": f"{number}-{number + 2}",
+            "system": name,
+            "score": f"0.9{number} [0.8793 0.9423]  {number}",
+            "margin": number / 7,
+            "text": f"goes sleeps {number} woman the new quickly red house sleeps man",
+        }
+        for number, name in enumerate(names, 1)
+    ]
+    for width in range(1, 150):
+        monkeypatch.setenv("COLUMNS", str(width))
+        print_table(rows, wide=wide, keys=keys)
+        out = re.sub(r"\x1b\[[\d;]*m", "", capsys.readouterr().out)
+        cells = [
+            *rows[0],
+            *(f"{value:.4f}" if name == "margin" else value for row in rows for name, value in row.items()),
+        ]
+        together = "".join(out.split())
+        for cell in map(printable, cells):
+            assert cell in out or (wide and "".join(cell.split()) in together), (width, cell)
+
+
 @pytest.fixture
 def hostile(folder: Path) -> str:
     candidates = [
