@@ -214,10 +214,20 @@ def test_explain_says_what_was_ranked_last_for_a_fault(command, tmp_path, monkey
     assert [each.get("fault") for each in explained["candidates"]] == ["copy", None, None, None]
     pair = command("explain", "data.json", "--pair", "B", "A")
     assert f"  A: {SOURCE}\n  fault: copy\n" in pair.out
+    assert "\nB is above A, which is no translation (copy); by score alone, B is above A by " in pair.out
     words = ("explain", "data.json", "--pair", "B", "A", "--format")
     assert json.loads(command(*words, "json").out)["sources"][0]["faults"] == [None, "copy"]
     first, *_ = csv.DictReader(command(*words, "csv").out.splitlines())
     assert (first["first_fault"], first["second_fault"]) == ("", "copy")
+    # the order is that of rank, also where the scores have another or the mean is of several sources
+    data = [record(*GOOD[:1], SOURCE, lp="de-en"), record(*GOOD[:2], lp="de-en"), record(SOURCE, SOURCE, lp="de-en")]
+    Path("two.json").write_text(json.dumps(data), encoding="utf-8")
+    pair = command("explain", "two.json", "--pair", "candidate1", "candidate2").out
+    fault = (
+        "candidate1 is above candidate2, which is no translation (copy); by score alone, candidate2 is above candidate1"
+    )
+    assert pair.count("no translation") == pair.count(f"\n{fault} by ") == 1
+    assert "\nmean of 3 sources, by score alone (a fault decides in 1 of them): candidate" in pair
     of_python = ranker.explain("data.json")
     assert dict(zip(of_python["system"], of_python["score"], strict=True)) == pytest.approx(scores)
     assert of_python["fault"].tolist() == ["copy", *[None] * 6]

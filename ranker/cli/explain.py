@@ -179,6 +179,7 @@ def _print_pairs(
     form: OutputForm,
 ) -> None:
     """Print the reasons why one system scores higher than the other, source by source and on average."""
+    from ranker.checks.faults import outranked
     from ranker.evaluation.explanations.pairs import headline, left_out, mean_difference
     from ranker.evaluation.explanations.sources import source_facts
 
@@ -188,18 +189,24 @@ def _print_pairs(
     faulty = [{"faults": found} if any(found := [wrong[row] or None for row in pair]) else {} for pair in pairs]
     groups = [{**asdict(each), **known, **more} for each, known, more in zip(explained, facts, faulty, strict=True)]
     difference, families = mean_difference(explained)
+    behind = outranked(dataset)[pairs]
     skipped = left_out(rows)
     if skipped:
         print_note(f"skipped: {counted(skipped, 'source')} translated by only one of the two systems")
 
     def show() -> None:
-        for each, known, pair in zip(explained, facts, pairs, strict=True):
+        for each, known, pair, last in zip(explained, facts, pairs, behind.tolist(), strict=True):
             say(source_title(known))
             for system, text, row in zip(
                 (each.first, each.second), (each.first_text, each.second_text), pair, strict=True
             ):
                 say(f"  {system}: {text}", *_fault_lines(wrong[row]))
-            say(each.headline)
+            if last[0] == last[1]:
+                say(each.headline)
+            else:
+                below = last.index(True)
+                order = f"{(second, first)[below]} is above {(first, second)[below]}"
+                say(f"{order}, which is no translation ({wrong[pair[below]]}); by score alone, {each.headline}")
             if parts:
                 sums = {name: sum(map(each.features.__getitem__, parts[name])) for name in parts}
                 sums["score"] = each.difference
@@ -208,7 +215,9 @@ def _print_pairs(
                 say(*(f"  {line}" for line in each.reasons))
             say("")
         if len(explained) > 1:
-            say(f"mean of {len(explained):,} sources: {headline(first, second, difference, families)}", "")
+            by_fault = int((behind[:, 0] != behind[:, 1]).sum())
+            alone = f", by score alone (a fault decides in {by_fault:,} of them)" if by_fault else ""
+            say(f"mean of {len(explained):,} sources{alone}: {headline(first, second, difference, families)}", "")
         say_signatures(signature)
 
     keys = ("lp", "doc", "seg_id", "first", "second", "first_score", "second_score", "difference")
