@@ -230,6 +230,11 @@ def _print_legend(result: SystemsResult, pairs: bool) -> None:
             f"{'score' if tested else 'scores'}: [{interval}] and cluster",
             "ranks: rank range; ranges of different clusters do not overlap",
         )
+        if result.human:
+            methods = " or ".join(dict.fromkeys(each.title.replace("-", " ") for each in result.human))
+            say(f"people: human score ({methods}) and cluster")
+        if any(each.people for lp in result.language_pairs for each in result.main_comparison(lp).systems):
+            say("people, all sources: mean human score, [95% confidence interval], estimated from the judged sources")
     if tested:
         say(
             f"difference: {f'better minus worse, [{interval}]' if pairs else 'from the baseline'}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import re
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ranker import share
 from ranker.cli.main import run
 from ranker.evaluation.systems.people import FEWEST_SOURCES
 from tests.command_line import Command
@@ -118,11 +120,28 @@ def test_twelve_systems_by_three_metrics_take_forty_lines(printed: Printed, monk
 
 @pytest.mark.parametrize("options", [["chrf"], ["chrf", "--pairs"], ["chrf,ter"], further(["chrf,ter", "--pairs"])])
 def test_a_legend_explains_the_columns_that_are_printed_and_no_others(printed: Printed, options: list[str]) -> None:
-    out = printed("sample", "--resamples", "20", "--legend", "-m", *options)
+    legend_explains_columns(printed("sample", "--resamples", "20", "--legend", "-m", *options))
+
+
+def legend_explains_columns(out: str) -> None:
     columns = re.split(" {2,}", next(line for line in out.splitlines() if line.startswith(("ranks  ", "better  "))))
-    explained = re.findall(r"^(score|ranks|difference|p|adjusted|needed|people agree): ", out, re.MULTILINE)
-    names = ("score", "ranks", "difference", "p", "adjusted", "needed", "people agree")
+    names = ("score", "ranks", "people", "people, all sources", "difference", "p", "adjusted", "needed", "people agree")
+    explained = re.findall(rf"^({'|'.join(names)}): ", out, re.MULTILINE)
     assert explained == [name for name in names if name in columns]
+
+
+def test_a_legend_explains_the_columns_of_people(printed: Printed) -> None:
+    words = ("--resamples", "20", "--legend", "-m", "chrf", "--kind", "fluency")
+    lines = gzip.decompress((share.directory("data") / "sample" / "sample.jsonl.gz").read_bytes()).splitlines()
+    records = [json.loads(line) for line in lines]
+    for record in records[20:]:
+        for candidate in record["candidates"]:
+            candidate.pop("human", None)
+    Path("part.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
+    out = printed("part.jsonl", *words)
+    legend_explains_columns(out)
+    assert "\npeople: human score (mean, standardised per judge) and cluster\n" in out
+    assert "\npeople, all sources: " in out
 
 
 def test_pairs_and_json_hold_everything(printed: Printed) -> None:
