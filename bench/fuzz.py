@@ -34,6 +34,7 @@ from bench.fuzzing import doors, models
 from bench.fuzzing import formats as files
 from bench.fuzzing.checking import TRIES, Outcome, check, smaller
 from bench.fuzzing.checking import _problem as _problem
+from bench.fuzzing.damaging import lengthen
 from bench.fuzzing.formats import Format
 
 SECONDS = 10.0
@@ -174,10 +175,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="number of the first input")
     parser.add_argument("--only", help="formats, separated by commas")
+    parser.add_argument("--long", action="store_true", help="repeat a few bytes 50,000 times in each input instead")
     parser.add_argument("--out", type=Path, default=Path("fuzz-findings"))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         made = formats(Path(folder))
+    if options.long:
+        made = {name: replace(form, damage=lengthen) for name, form in made.items()}
     if options.only:
         made = {name: made[name] for name in options.only.split(",")}
     counts: collections.Counter[tuple[str, str]] = collections.Counter()

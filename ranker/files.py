@@ -82,10 +82,10 @@ _OTHER_FORMATS = {
 UNPACKED_RATIO, UNPACKED_FREE = 200, 1 << 26
 """Maximum ratio of a file's unpacked size to its size, and bytes to which any file may unpack."""
 _LONGEST_NAME = 200
-_RETURNS_AT_END = re.compile(r"\r+(?=\n|\Z)")
-STRAY_RETURN = re.compile(r"\r(?!\r*(?:\n|\Z))")
-"""Carriage returns inside a line of text whose lines end in LF."""
-_LINE_ENDS = {"stray": STRAY_RETURN, "CR LF": re.compile(r"\r\n"), "LF": re.compile(r"(?<!\r)\n")}
+_RETURNS_AT_END = re.compile(r"(?<!\r)\r++(?=\n|\Z)")
+STRAY_RETURNS = re.compile(r"(?<!\r)\r++(?!\n|\Z)")
+"""Runs of carriage returns inside a line of text whose lines end in LF."""
+_LINE_ENDS = {"stray": STRAY_RETURNS, "CR LF": re.compile(r"\r\n"), "LF": re.compile(r"(?<!\r)\n")}
 _TEMPORARY = ".ranker-writing-"
 _LEFT = (_TEMPORARY, ".ranker-features-")
 """Prefixes of temporary files, including those of earlier versions."""

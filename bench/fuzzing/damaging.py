@@ -13,6 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+Edit = Callable[[bytes, random.Random], bytes]
+"""Change to the bytes of a file, drawn from a generator."""
 _IS_LETTER = np.array([chr(byte).isalnum() and byte < 128 for byte in range(256)])
 _TOKENS = (
     *(b"\0", b"\x1b[2J", b"\r", b"\n", b"\t", b'"', b"'", b",", b";", b"{", b"}", b"[", b"]", b"<", b">", b"&", b"|||"),
@@ -39,7 +41,7 @@ _TOKENS = (
 def damage(raw: bytes, choose: random.Random) -> bytes:
     """Return `raw` after one to four random edits; of zip files, often of a file inside."""
     if raw.startswith(b"PK") and choose.random() < 0.8:
-        return _damage_zip(raw, choose)
+        return _damage_zip(raw, choose, damage)
     if raw.startswith(b"\x1f\x8b") and choose.random() < 0.7:
         return gzip.compress(damage(gzip.decompress(raw), choose), mtime=0)
     for _ in range(choose.choice((1, 1, 1, 2, 4))):
@@ -47,12 +49,24 @@ def damage(raw: bytes, choose: random.Random) -> bytes:
     return raw
 
 
-def _damage_zip(raw: bytes, choose: random.Random) -> bytes:
-    """Damage a file of a zip and, if it is a model, make its digests right again."""
+def lengthen(raw: bytes, choose: random.Random) -> bytes:
+    """Return `raw` with a character, or a few bytes of its own, repeated 50,000 times at a random place."""
+    if raw.startswith(b"PK"):
+        return _damage_zip(raw, choose, lengthen)
+    if raw.startswith(b"\x1f\x8b"):
+        return gzip.compress(lengthen(gzip.decompress(raw), choose), mtime=0)
+    at, start = choose.randint(0, len(raw)), choose.randint(0, len(raw))
+    own = raw[start : start + choose.randint(1, 4)] or b" "
+    unit = choose.choice((own, own, *(bytes([byte]) for byte in b"\r\n\t \"'.,-1a<[{(|&\\/")))
+    return raw[:at] + unit * (50_000 // len(unit)) + raw[at:]
+
+
+def _damage_zip(raw: bytes, choose: random.Random, edit: Edit) -> bytes:
+    """Edit a file of a zip and, if it is a model, make its digests right again."""
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         files = {entry.filename: archive.read(entry) for entry in archive.infolist()}
     name = choose.choice(sorted(files))
-    files[name] = damage(files[name], choose)
+    files[name] = edit(files[name], choose)
     if "model.json" in files and choose.random() < 0.7:
         with contextlib.suppress(Exception):
             _sign(files)
@@ -137,7 +151,7 @@ def _swap_values(raw: bytes, choose: random.Random) -> bytes:
     return raw[: left.start()] + right[0] + raw[left.end() : right.start()] + left[0] + raw[right.end() :]
 
 
-_EDITS: tuple[Callable[[bytes, random.Random], bytes], ...] = (
+_EDITS: tuple[Edit, ...] = (
     *(
         _letter,
         _letter,

@@ -52,7 +52,7 @@ from ranker.corpora.records import (
 )
 from ranker.corpora.schema import TEXT
 from ranker.errors import DataError, counted, log_note
-from ranker.files import STRAY_RETURN, with_line_feeds
+from ranker.files import STRAY_RETURNS, with_line_feeds
 from ranker.storage.escapes import csv_unescaped
 
 Delimiter = Literal[",", ";", "\t"]
@@ -129,8 +129,9 @@ def _csv_rows(text: str, file: str, delimiter: Delimiter) -> Iterator[tuple[int,
     if "\n" not in text:
         text = text.replace("\r", "\n")
     # the csv module ends rows at a carriage return; NUL is not in text
-    strays = STRAY_RETURN.search(text)
-    lines = io.StringIO(STRAY_RETURN.sub("\0", text) if strays else text, newline="\n")
+    strays = STRAY_RETURNS.search(text)
+    kept = STRAY_RETURNS.sub(lambda run: "\0" * len(run[0]), text) if strays else text
+    lines = io.StringIO(kept, newline="\n")
     # a field may hold line breaks, so the csv module counts the lines
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:

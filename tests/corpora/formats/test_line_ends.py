@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from models.making.parser.conllu import read_conllu
 from ranker.corpora.documents.assessments import _rows as assessment_rows
@@ -16,7 +18,7 @@ from ranker.corpora.formats.nbest_reading import read_nbest
 from ranker.corpora.formats.preference_pairs import read_pairs
 from ranker.corpora.formats.reading import parse_dataset, read_dataset, read_parallel
 from ranker.corpora.formats.segment_scores import SegmentScores
-from ranker.files import read_lines, read_text
+from ranker.files import read_lines, read_text, with_line_feeds
 from ranker.storage import text_lines
 from ranker.storage.text_lines import line_batches
 
@@ -182,6 +184,24 @@ def test_a_carriage_return_in_a_cell_stays_there_and_the_note_says_so(tmp_path, 
     assert texts(path) == ["one\rhouse"]
     what = "a carriage return inside this line stays in its cell: lines end in line feeds"
     assert caplog.messages == [f"ranker: note: {path}:2: {what}"]
+
+
+@given(st.text("\r\na", max_size=12))
+def test_runs_of_carriage_returns_follow_the_rule_of_a_single_one(text: str) -> None:
+    def read(line: str) -> str:
+        return line.rstrip("\r").replace("\r", " ")
+
+    lines = [*map(read, text.split("\n"))] if "\n" in text else text.split("\r")
+    assert with_line_feeds(text) == "\n".join(lines)
+
+
+def test_a_long_run_of_carriage_returns_is_read(tmp_path: Path) -> None:
+    run = "\r" * 300_000
+    path = tmp_path / "a.csv"
+    path.write_bytes(f'{HEADER}\ns,r,A,"one{run}house"\n'.encode())
+    assert texts(path) == [f"one{run}house"]
+    (tmp_path / "a.txt").write_bytes(f"one{run}house\n".encode())
+    assert read_lines(tmp_path / "a.txt") == [f"one{' ' * len(run)}house"]
 
 
 @pytest.mark.parametrize("name", ["ref.txt", "hyp.txt"])
