@@ -17,6 +17,7 @@ comparison has a source of its own. Without texts, all candidates are empty.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -41,6 +42,7 @@ _A, _B = (re.compile(rf"(({'|'.join(TEXTS)}|system|model)[ _]?)?[{side}]") for s
 _SIDES = {"left": ">", "right": "<", ">": ">", "<": "<", "": "-", "-": "-"}
 _TIE = re.compile(r"(tied?|draw|equal|same|neither|=|both[ _]?(good|bad))( ?\(both[ _]?(good|bad)\))?")
 _ONE, _ZERO = {"1", "1.0", "true"}, {"0", "0.0", "false", ""}
+_MESSAGES = r"""^\s*\[\s*\{\s*['"](role|content)['"]\s*:"""
 _EXPECTED = "a, b, tie, 1, 2, both bad, or the name of one of the two systems"
 
 
@@ -59,7 +61,7 @@ def read_preferences(given: Columns, preferences: PreferenceColumns, name: str) 
     """Make a data set from a table of preferences."""
     roles, hot = preferences.roles, preferences.relations
     cells = {
-        header: texts_of(_spoken(values), header, given.file, given.lines)
+        header: texts_of(_spoken(values, header, given), header, given.file, given.lines)
         for header, column, values in zip(given.header, given.canonical, given.values, strict=True)
         if header in roles.values() or column not in given.kinds or _is_judge(header)
     }
@@ -67,7 +69,7 @@ def read_preferences(given: Columns, preferences: PreferenceColumns, name: str) 
         log_note(names.not_read(ignored), given.file)
     read = {role: cells.pop(column) for role, column in roles.items()}
     if "text.a" in roles and "source" not in map(names.canonical, cells):
-        asked = _asked(dict(zip(given.header, given.values, strict=True))[roles["text.a"]])
+        asked = _asked([roles[side] for side in ("text.a", "text.b") if side in roles], given)
         cells |= {} if asked is None else {"source": asked}
     judge = next((cells.pop(key) for key in [*cells] if _is_judge(key)), None)
     size = len(given.lines)
@@ -141,29 +143,50 @@ def _relations_of_ones(columns: Mapping[str, str], given: Columns) -> list[str]:
     return relations
 
 
-def _from_json(column: pa.ChunkedArray) -> list[Any] | None:
-    """Return the lists in a column's cells, stored as lists or as JSON; None for other columns."""
+def _lists(column: pa.ChunkedArray, header: str, given: Columns) -> list[Any] | None:
+    """Return the cells of a column with lists of texts or messages, stored as lists or as JSON; None for other columns.
+
+    Cells without messages stay texts, unless all cells of the column are lists.
+
+    Raises
+    ------
+    DataError
+        If a cell begins like a list of messages and is none.
+    """
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
         return list(column.to_pylist())
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return None
-    if not pc.all(pc.match_substring_regex(column, r"^\s*\[[\s\S]*\]\s*$"), min_count=1).as_py():
+    begun = pc.match_substring_regex(column, _MESSAGES).fill_null(False)
+    if pc.all(pc.match_substring_regex(column, r"^\s*\[[\s\S]*\]\s*$"), min_count=1).as_py():
+        with contextlib.suppress(ValueError, RecursionError):
+            return [text and json.loads(text) for text in column.to_pylist()]
+    if not pc.any(begun).as_py():
         return None
-    try:
-        return [text and json.loads(text) for text in column.to_pylist()]
-    except (ValueError, RecursionError):
-        return None
+    cells = column.to_pylist()
+    for row in np.flatnonzero(begun.to_numpy()).tolist():
+        try:
+            cells[row] = json.loads(cells[row])
+        except (ValueError, RecursionError):
+            what = f"column {shown(header)}: expected a list of messages in JSON, found {shown(cells[row])}"
+            advice = "complete it, or write it with json.dumps instead of str"
+            raise DataError(f"{what}: {advice}", file=given.file, line=int(given.lines[row])) from None
+    return cells
 
 
-def _spoken(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _spoken(column: pa.ChunkedArray, header: str, given: Columns) -> pa.ChunkedArray:
     """Convert a column of lists of texts or messages to texts; return other columns unchanged."""
-    cells = _from_json(column)
+    cells = _lists(column, header, given)
     return column if cells is None else pa.chunked_array([pa.array(map(joined_texts, cells), pa.large_string())])
 
 
-def _asked(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Return the texts of the user's messages in a column of messages, None if there are none."""
-    texts = [asked_in(cell) for cell in _from_json(column) or []]
+def _asked(columns: Sequence[str], given: Columns) -> pa.ChunkedArray | None:
+    """Return the texts of the user's messages, in the first of `columns` that has any in a row; None without any."""
+    values = dict(zip(given.header, given.values, strict=True))
+    texts = [""] * len(given.lines)
+    for column in columns:
+        cells = _lists(values[column], column, given) or []
+        texts[: len(cells)] = [text or asked_in(cell) for text, cell in zip(texts, cells, strict=False)]
     return pa.chunked_array([pa.array(texts, pa.large_string())]) if any(texts) else None
 
 

@@ -94,6 +94,31 @@ def test_texts_of_conversations_are_their_last_messages() -> None:
     assert preferred(read, "text") == [("hello", ">", "hi")]
 
 
+def said(question: str, answer: str) -> str:
+    return json.dumps([{"role": "user", "content": question}, {"role": "assistant", "content": answer}])
+
+
+def test_conversations_are_read_beside_plain_texts() -> None:
+    columns = {
+        "chosen": [said("Hallo", "hello"), "day", said("Auto", "car")],
+        "rejected": [said("Hallo", "hi"), said("Tag", "days"), "[{1}] van"],
+    }
+    read = from_frame(pd.DataFrame(columns))
+    assert preferred(read, "text") == [("hello", ">", "hi"), ("day", ">", "days"), ("car", ">", "[{1}] van")]
+    assert read.sources["text"].tolist() == ["Hallo", "Tag", "Auto"]
+
+
+@pytest.mark.parametrize(
+    "cell", [said("Tag", "days")[:-3], str(json.loads(said("Tag", "days"))), "  [ { 'content': 'x' } ]"]
+)
+def test_a_conversation_that_is_no_json_is_refused(cell: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    chosen, rejected = [said("Hallo", "hello"), said("Tag", "day")], [said("Hallo", "hi"), cell]
+    pd.DataFrame({"prompt": SOURCES, "chosen": chosen, "rejected": rejected}).to_csv(path, index=False)
+    with pytest.raises(DataError, match=r"a.csv:3: column 'rejected': expected a list of messages in JSON, found "):
+        read_dataset(path)
+
+
 def test_equal_sources_are_apart_where_a_system_has_several_texts_for_them(caplog: pytest.LogCaptureFixture) -> None:
     again = {"source": ["Hallo"] * 2, "model_a": ["atlas"] * 2, "model_b": ["birch"] * 2, "winner": ["a", "b"]}
     same = from_frame(pd.DataFrame({**again, "text_a": ["hello"] * 2, "text_b": ["hi"] * 2}))
