@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,62 @@ def test_quotes_of_spreadsheets_in_tsv_are_noted(tmp_path, caplog, before, cell,
     what = "this line has a cell quoted as in CSV, and TSV is read without quoting: if the quotes are no part of the"
     place = f"{path}:{before.count(chr(10)) + 1}"
     assert caplog.messages == [f"ranker: note: {place}: {what} text, save the file without them, or as CSV"] * noted
+
+
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [
+        (('Der Hund\t"The dog, yes."', 'Die Katze\t"The cat, no."', "Das\tThat"), 2),
+        (('Der, Hund\t"The dog, yes."', 'Die Katze\t"The cat, no."', "Das\tThat"), None),
+        (('Der Hund\t"The dog, yes."', "Das\tThat"), None),
+        (('"Der Hund"\t"dog"', '"Die Katze"\tcat'), 2),
+        (('"Der Hund"\t"dog"', 'Die Katze\t"cat" and'), None),
+    ],
+)
+def test_tsv_with_whole_cells_in_quotes_is_noted(tmp_path, caplog, rows, line):
+    path = tmp_path / "x.tsv"
+    path.write_text("source\ttext\n" + "".join(f"{row}\n" for row in rows), encoding="utf-8")
+    read_dataset(path)
+    what = "this line has a cell quoted as in CSV, and TSV is read without quoting: if the quotes are no part of the"
+    expected = [f"ranker: note: {path}:{line}: {what} text, save the file without them, or as CSV"]
+    assert caplog.messages == (expected if line else [])
+
+
+def test_tsv_with_a_quoted_header_is_refused(tmp_path):
+    path = tmp_path / "x.tsv"
+    path.write_text('"source"\t"text"\n"s"\t"t"\n', encoding="utf-8")
+    what = "column '\"source\"' is quoted as in CSV, and TSV is read without quoting: save the file without quotes, or"
+    with pytest.raises(DataError, match=re.escape(f"{path}:1: {what} as CSV")):
+        read_dataset(path)
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
+@pytest.mark.parametrize("columns", ["source,reference,text", "source,system,text", "source,reference,A,B"])
+def test_empty_rows_at_the_end_of_a_table_are_left_out(tmp_path, caplog, ending, columns):
+    path = tmp_path / f"x.{ending}"
+    size = columns.count(",")
+    full = "\n".join(",".join(f"{name} {row}" for name in columns.split(",")) for row in (1, 2))
+    whole = f"{columns}\n{full}\n{',' * size}\n{',' * size}\n"
+    path.write_text(whole.replace(",", "\t") if ending == "tsv" else whole, encoding="utf-8")
+    assert len(read_dataset(path).sources) == 2
+    assert caplog.messages[0] == f"ranker: note: {path}:4: 2 rows without content left out at the end of the file"
+
+
+@pytest.mark.parametrize("keys", [["seg_id"], ["doc"], ["seg_id", "judge"]])
+def test_numbers_that_were_made_floats_are_the_whole_numbers(tmp_path, keys):
+    rows = [{"source": f"s{n}", "system": "A", "text": "t", "score": n, **dict.fromkeys(keys, n)} for n in (1, 2)]
+    floats = [{**row, **{key: float(row[key]) for key in keys}} for row in rows]
+    assert read(tmp_path / "f.jsonl", floats).fingerprint == read(tmp_path / "x.jsonl", rows).fingerprint
+    with pytest.raises(DataError, match=r"found 1\.5"):
+        read(tmp_path / "y.jsonl", [{**rows[0], **dict.fromkeys(keys, 1.5)}])
+
+
+@pytest.mark.parametrize("missing", [{"system": ""}, {"system": None}, {}])
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_row_without_a_system_among_others_is_refused(tmp_path, missing, first):
+    rows = [{"source": "s", "text": "t", "system": "A"}, {"source": "s", "text": "u", **missing}]
+    with pytest.raises(DataError, match=r"x\.jsonl:2: system: expected a name in every line or in none, found"):
+        read(tmp_path / "x.jsonl", [rows[first], rows[1 - first]])
 
 
 def notes(dataset: Dataset) -> list[str]:

@@ -114,13 +114,16 @@ def test_explanations_add_up_to_scores(learnt, data):
     np.testing.assert_allclose(explained[["bleu[order=1]", "chrf"]].sum(axis=1), learnt.score(data)["score"])
 
 
-def test_what_are_no_candidates_is_said(learnt):
+def test_what_are_no_candidates_is_said(learnt, tmp_path):
     with pytest.raises(DataError, match=r"a list of strings has no sources: .* ranker\.from_texts"):
         learnt.rank(["a", "b"])
     with pytest.raises(DataError, match=r"records: expected a list of records, .* found 5"):
         learnt.rank(5)
     with pytest.raises(MissingError, match="'nowhere' is neither a file nor a known corpus"):
         learnt.rank("nowhere")
+    (tmp_path / "link").symlink_to(tmp_path / "removed")
+    with pytest.raises(MissingError, match="is a link to a file that does not exist"):
+        learnt.rank(str(tmp_path / "link"))
 
 
 def test_rank_chooses_an_included_ranker(data, learnt, tmp_path, monkeypatch):

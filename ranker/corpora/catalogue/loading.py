@@ -51,6 +51,10 @@ def _loaded(text: str, systems: Sequence[str], severity_weights: Mapping[str, fl
         if shards is not None:
             return shards.load()
         if text != STDIN and not exists(text):
+            if Path(text).is_symlink():
+                raise MissingError(
+                    f"{shown(text)} is a link to a file that does not exist: correct the link, or remove it"
+                )
             near = nearest(text, known) or nearest(text, [path.name for path in Path().glob("*")], likeness=0.8)
             what = f"{shown(text)} is neither a file nor a known corpus{near}; known corpora: {', '.join(known)}"
             raise MissingError(what)

@@ -187,13 +187,18 @@ class _Rows:
     def __init__(self, file: str, unit: str) -> None:
         self.file, self.unit = file, unit
         self.are_all = True
+        self.are_named: bool | None = None
         self.number = 0
         self.grouped: dict[tuple[object, ...], tuple[Record, dict[str, tuple[int, int, Candidate]]]] = {}
 
     def add(self, record: Record, reader: RecordReader, fields: Mapping[str, Any], text_key: str) -> list[Record]:
         """Add a candidate to its source's record; return that record in a list if it is new, else an empty list."""
         self.number += 1
-        named = fields.get("system") is not None
+        named = fields.get("system") not in (None, "")
+        if self.are_named is (not named):
+            expected = f"a name in every {self.unit} or in none"
+            reader.fail("system", expected, fields.get("system") if named else "nothing")
+        self.are_named = named
         self.are_all &= not named and record.seg_id is None
         # nothing tells whether equal references without a source are of one
         own = self.number if not record.source and record.seg_id is None and not named else None
@@ -360,8 +365,13 @@ class RecordReader:
         return value
 
     def optional_text(self, fields: Mapping[str, Any], key: str, path: str) -> str | None:
-        """Return the string or whole number under `key` as text, or None if there is none."""
+        """Return the string or whole number under `key` as text, or None if there is none.
+
+        Programs that keep missing numbers as floats write 1 as 1.0.
+        """
         value = fields.get(key)
+        if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+            value = int(value)
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
         return None if value is None else self.text(value, path)

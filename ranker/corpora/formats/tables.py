@@ -62,6 +62,9 @@ MISSING = "(pandas reads NA, None and null as missing: read the file with keep_d
 """Advice about missing texts in data frames, for messages."""
 _ONLY_JUDGES = "only rows with the same text by different judges may repeat it; distinguish equal sources by seg_id"
 _QUOTED = re.compile(r'(?:^|\t)("(?:[^"\t\n]|"")*")(?=\t|$)', re.MULTILINE)
+_QUOTED_COMMA = re.compile(r'(?:^|\t)("[^"\t\n]*,[^"\t\n]*")(?=\t|$)', re.MULTILINE)
+_OPEN_COMMA = re.compile(r'(?:^|\t)(?!"[^"\t\n]*"(?:\t|$))[^\t\n,]*,', re.MULTILINE)
+"""Cells of TSV with a comma, in quotes and not."""
 _SEPARATOR_LINE = re.compile(r'"?sep=([^\r\n])"?(?=[\r\n])', re.IGNORECASE)
 _CHUNK = 50_000  # rows of a CSV file that are Python objects at a time
 
@@ -99,9 +102,12 @@ class Columns:
 
 
 def table_rows(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line and fields of each row of CSV (if `quoted`) or TSV; all rows must have the same length."""
+    """Yield the line and fields of each row of CSV (if `quoted`) or TSV; all rows must have the same length.
+
+    Rows without content at the end, as spreadsheets write them, are left out with a note.
+    """
     rows = _csv_rows(text, file, delimiter) if quoted else _tsv_rows(with_line_feeds(text), file, delimiter)
-    size = 0
+    size, empty = 0, list[tuple[int, list[str]]]()
     for line, row in rows:
         if not row:
             continue
@@ -110,17 +116,42 @@ def table_rows(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> I
             raise DataError(
                 f"expected {counted(size, 'field')} as in the first line, found {len(row)}", file=file, line=line
             )
+        if size > 1 and not any(row):
+            empty.append((line, row))
+            continue
+        yield from empty
+        empty.clear()
         yield line, row
+    if empty:
+        log_note(f"{file}:{empty[0][0]}: {counted(len(empty), 'row')} without content left out at the end of the file")
 
 
 def _tsv_rows(text: str, file: str, delimiter: Delimiter) -> Iterator[tuple[int, list[str]]]:
     for number, line in enumerate(text.split("\n"), 1):
         yield number, line.split(delimiter) if line else []
-    cells = _QUOTED.finditer(text) if '""' in text else ()
-    if first := next((cell for cell in cells if '""' in cell[1][1:-1]), None):
+    if '"' in text and (line_of_cell := _quoted_as_in_csv(text)):
         what = "this line has a cell quoted as in CSV, and TSV is read without quoting"
         advice = "if the quotes are no part of the text, save the file without them, or as CSV"
-        log_note(f"{file}:{text.count(chr(10), 0, first.start(1)) + 1}: {what}: {advice}")
+        log_note(f"{file}:{line_of_cell}: {what}: {advice}")
+
+
+def _quoted_as_in_csv(text: str) -> int | None:
+    """Return the line of the first cell of TSV that seems to be quoted as in CSV, or None.
+
+    Such a cell holds two quotes in a row, or all cells of its column, or all cells with a comma, are quoted, and there
+    are at least two.
+    """
+    cells = _QUOTED.finditer(text) if '""' in text else ()
+    first = next((cell.start(1) for cell in cells if '""' in cell[1][1:-1]), None)
+    if first is None and not _OPEN_COMMA.search(text):
+        cells = _QUOTED_COMMA.finditer(text)
+        first = next((cell.start(1) for cell, _ in itertools.pairwise(cells)), None)
+    if first is not None:
+        return text.count("\n", 0, first) + 1
+    rows = [line.split("\t") for line in text.split("\n")[1:] if line]
+    found = (at for at, cell in enumerate(rows[0] if len(rows) > 1 else ()) if _QUOTED.fullmatch(cell))
+    quoted = any(all(at < len(row) and _QUOTED.fullmatch(row[at]) for row in rows) for at in found)
+    return 2 if quoted else None
 
 
 def _csv_rows(text: str, file: str, delimiter: Delimiter) -> Iterator[tuple[int, list[str]]]:
@@ -150,6 +181,9 @@ def parse_table(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> 
     """Parse CSV (if `quoted`) or TSV with a header line."""
     numbered = table_rows(text, file, delimiter, quoted=quoted)
     header_line, header = next(numbered, (1, []))
+    if not quoted and (name := next(filter(_QUOTED.fullmatch, header), None)):
+        what = f"column {shown(name)} is quoted as in CSV, and TSV is read without quoting"
+        raise DataError(f"{what}: save the file without quotes, or as CSV", file=file, line=header_line)
     columns = [*map(names.canonical, header)]
     lines: list[Int64Array] = [np.zeros(0, dtype=np.int64)]
     swallowed: tuple[int, int] | None = None
