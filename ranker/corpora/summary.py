@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import kinds, ratings_of
 from ranker.corpora.marked_errors import NO_ERROR, SIDES
 
 
@@ -15,7 +16,8 @@ def summarise(dataset: Dataset) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     lps = dataset.source_language_pairs
     rated = np.zeros(len(dataset), dtype=bool)
-    rated[dataset.ratings["candidate"].to_numpy()] = True
+    for kind in kinds(dataset):
+        rated[ratings_of(dataset, kind)["candidate"].to_numpy()] = True
     preference_source = dataset.candidate_source[dataset.preferences["first"].to_numpy()]
     for lp in dataset.language_pairs:
         chosen = lps == lp

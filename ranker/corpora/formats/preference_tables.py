@@ -163,7 +163,7 @@ def _lists(column: pa.ChunkedArray, header: str, given: Columns) -> list[Any] | 
             return [text and json.loads(text) for text in column.to_pylist()]
     if not pc.any(begun).as_py():
         return None
-    cells = column.to_pylist()
+    cells: list[Any] = column.to_pylist()
     for row in np.flatnonzero(begun.to_numpy()).tolist():
         try:
             cells[row] = json.loads(cells[row])
