@@ -68,8 +68,8 @@ def read_preferences(given: Columns, preferences: PreferenceColumns, name: str) 
     if ignored := [key for key in given.header if key not in cells and key not in hot and key not in names.NOT_READ]:
         log_note(names.not_read(ignored), given.file)
     read = {role: cells.pop(column) for role, column in roles.items()}
-    if "text.a" in roles and "source" not in map(names.canonical, cells):
-        asked = _asked([roles[side] for side in ("text.a", "text.b") if side in roles], given)
+    if "source" not in map(names.canonical, cells):
+        asked = _asked([roles[side] for side in ("text.a", "text.b", "better", "worse") if side in roles], given)
         cells |= {} if asked is None else {"source": asked}
     judge = next((cells.pop(key) for key in [*cells] if _is_judge(key)), None)
     size = len(given.lines)
