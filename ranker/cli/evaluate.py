@@ -226,7 +226,7 @@ def _of_shards(shards: Shards, sharding: ShardOptions, named: NamedScorers, aske
     from ranker.corpora.sanity import CONCLUSIONS, notes_of
     from ranker.evaluation.metrics.evaluation import agreement
     from ranker.extractors.composed.direction import MOST_SOURCES, judgements_note
-    from ranker.ranking.scorers import learnt_kinds
+    from ranker.ranking.scorers import certainty_of, learnt_kinds
 
     (scorer,) = named.scorers()
     with processed(shards, sharding, named, "judged scores", judged_scores) as (parts, signatures):
@@ -238,6 +238,8 @@ def _of_shards(shards: Shards, sharding: ShardOptions, named: NamedScorers, aske
             print_note(str(note))
         if direction := judgements_note(people, asked.kind, *learnt_kinds(scorer)):
             print_note(direction)
+        if certainty_of(scorer, outputs, [], []):
+            print_note("in shards, the accuracy over pairs and the error of the confidence are not computed")
         own = scores[outputs.context_rows]
         comparison = agreement(outputs, own, kind=kind, resamples=asked.resamples, seed=asked.seed)
     signature = make_signature(signatures[0], asked.signed(kind))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from ranker.arrays import BoolArray, FloatArray
 from ranker.checks.faults import faults
 from ranker.corpora.dataset import Dataset, concatenate_datasets, source_place
 from ranker.corpora.formats.shards import Shards
-from ranker.corpora.languages import UNKNOWN_PAIR
+from ranker.corpora.languages import UNKNOWN_PAIR, language_name
 from ranker.corpora.own_references import without_only_references
 from ranker.corpora.selection import without_references
 from ranker.errors import DataError, OptionError
@@ -36,6 +36,7 @@ from ranker.ranking.scorers import (
     type_of,
     votes_of,
 )
+from ranker.text.target_languages import written_languages
 
 Made = tuple[pa.Table, str | None]
 
@@ -92,15 +93,29 @@ class NamedScorers:
         return "\n".join([*map(result_head, self.scorers()), f"references={self.references}", f"checks={self.checks}"])
 
     def prepared(self, part: Dataset) -> tuple[Dataset, str | None]:
-        """Return a shard ready for scoring, and a note; refuse a source without a language if the model needs one."""
+        """Return a shard ready for scoring, and a note; refuse a source without a language if a scorer needs one.
+
+        A tokenizer or stemmer that follows the script of the translations must be the same in all shards.
+        """
         part, about = without_only_references(part if self.references else without_references(part))
         unknown = np.flatnonzero(part.target_languages == "")
+        of_script = unknown[written_languages(part)[unknown] != ""]
+        if len(of_script) and (follows := next(filter(_follows_language, self._members()), None)):
+            language = language_name(written_languages(part)[of_script[0]])
+            what = (
+                f"has no language pair: it seems to be {language}, and {follows} must know the language of all shards"
+            )
+            where = source_place(part, int(of_script[0]))
+            raise DataError(f"{where} {what}: add it in a column or key lp, or set the tokenizer")
         for scorer in self.scorers() if len(unknown) else ():
             by_language = isinstance(scorer, RankerScorer) and scorer.ranker.weight_sets.by_language
             if by_language and scorer.feature_set.needs.language:
                 what = "has no language pair, which the model requires: add it in a column or key lp"
                 raise DataError(f"{source_place(part, int(unknown[0]))} {what}, or use --model full-any")
         return part, about
+
+    def _members(self) -> Iterator[Extractor]:
+        return (extractor for scorer in self.scorers() for extractor in scorer.feature_set.members)
 
     def note(self, part: Dataset, about: str | None) -> str | None:
         """Return `about` and the notes on the scores of a shard, joined in one line, or None if there are no notes."""
@@ -112,6 +127,11 @@ def _scorers(metrics: tuple[str, ...], model: str | None, level: Level) -> tuple
     models = [] if model is None else [make_scorer(None, model)]
     scorers = (*(make_scorer(metric, None) for metric in metrics), *models)
     return scorers if level == "segment" else tuple(systems_scorer(scorer) for scorer in scorers)
+
+
+def _follows_language(extractor: Extractor) -> bool:
+    """True if the extractor has options that follow the target language."""
+    return any(option in extractor.signature() for option in ("=auto", "alignment=meteor"))
 
 
 def _check_by_shards(extractor: Extractor, what: str) -> None:
@@ -157,8 +177,10 @@ def unit_sums(named: NamedScorers, level: Level, part: Dataset) -> Made:
     """Return a table of documents or systems: their number of ``segments``, and each scorer's summed statistics."""
     part, about = named.prepared(part)
     units = Units.of(part, level)
-    columns: dict[str, Any] = {str(name): pa.array(units.keys[name].tolist()) for name in units.keys}
-    columns["lp"] = pa.array(units.keys["lp"].tolist(), pa.large_string())
+    columns: dict[str, Any] = {
+        str(name): pa.array(units.keys[name].tolist(), pa.large_string() if name == "lp" else None, from_pandas=True)
+        for name in units.keys
+    }
     for scorer in named.scorers():
         sums = _sums(units.group, scorer.statistics(part), len(units.keys))
         columns[scorer.name] = pa.FixedSizeListArray.from_arrays(pa.array(sums.ravel()), sums.shape[1])

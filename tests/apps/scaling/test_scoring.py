@@ -66,6 +66,35 @@ def test_systems_of_an_unknown_language_pair_are_added_up(command: Command, tmp_
     assert document["rows"] == json.loads(command("score", str(tmp_path / "part.jsonl"), *words).out)["rows"]
 
 
+def test_systems_of_partly_unknown_language_pairs_are_added_up(command: Command, tmp_path):
+    sides = ["", '"lp": "de-en", ']
+    lines = [
+        f'{{{sides[n % 2]}"source": "s{n}", "doc": "d", "references": ["r"], "candidates": {{"A": "r"}}}}\n'
+        for n in range(4)
+    ]
+    (tmp_path / "part.jsonl").write_text("".join(lines), encoding="utf-8")
+    make_shards(str(tmp_path / "part.jsonl"), tmp_path / "shards", 3)
+    for level in ("system", "document"):
+        words = ("--metric", "chrf", "--level", level, "--json")
+        document = json.loads(command("score", str(tmp_path / "shards"), *words).out)
+        assert document["rows"] == json.loads(command("score", str(tmp_path / "part.jsonl"), *words).out)["rows"]
+
+
+def test_a_tokenizer_that_follows_the_script_needs_to_know_the_language(command: Command, tmp_path):
+    references = ["猫坐在垫子上睡着了，很好。"] * 4 + ["Microsoft Visual Studio"] * 2
+    lines = [
+        json.dumps({"source": f"s{n}", "references": [text], "candidates": {"A": text}}) + "\n"
+        for n, text in enumerate(references)
+    ]
+    (tmp_path / "part.jsonl").write_text("".join(lines), encoding="utf-8")
+    make_shards(str(tmp_path / "part.jsonl"), tmp_path / "shards", 2)
+    for metric in ("bleu", "combine[bleu+chrf]", "meteor"):
+        printed = command("score", str(tmp_path / "shards"), "--metric", metric, "--level", "system", code=2)
+        assert "part[1] has no language pair: it seems to be Chinese, and " in printed.err
+        assert "must know the language of all shards: add it in a column or key lp" in printed.err
+    command("score", str(tmp_path / "shards"), "--metric", "bleu[tokenizer=zh],chrf", "--level", "system")
+
+
 @pytest.fixture(scope="module")
 def ranked(sources: Dataset) -> pd.DataFrame:
     return rank_by(sources, candidate_scores(make_scorer(None, "full-any"), sources))
