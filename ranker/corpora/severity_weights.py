@@ -9,7 +9,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from ranker.corpora.marked_errors import NO_ERROR
-from ranker.errors import DataError, OptionError
+from ranker.errors import DataError, OptionError, counted, log_note
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -79,6 +79,8 @@ def all_weights(weights: Mapping[str, float] | None) -> dict[str, float]:
 def penalties(errors: pd.DataFrame, weights: Mapping[str, float] | None = None, name: str = "errors") -> pd.DataFrame:
     """Return penalties of the candidates that raters checked: summed weights of errors, averaged over raters.
 
+    A note counts errors without a severity, whose weight is 0.
+
     Parameters
     ----------
     errors : DataFrame
@@ -109,6 +111,10 @@ def penalties(errors: pd.DataFrame, weights: Mapping[str, float] | None = None, 
     codes, different = pd.factorize(errors["severity"] + "\0" + errors["category"])
     kinds = [text.split("\0") for text in different]
     weight = np.array([checked_weight(severity, category, known, name) for severity, category in kinds])[codes]
+    severities = errors["severity"].to_numpy()
+    if lacking := int(((severities == "") & (weight == 0)).sum()):
+        what = f"{lacking:,} of {counted(int((severities != NO_ERROR).sum()), 'marked error')} without a severity"
+        log_note(f"{what}: counted with weight 0; to count these too, add their severities to the data", name)
     firsts = [plain_category(category).split("/")[0] for _, category in kinds]
     part = np.array([PARTS.index(first) if first in PARTS else len(PARTS) - 1 for first in firsts], np.int64)[codes]
     candidates, candidate = np.unique(errors["candidate"].to_numpy(), return_inverse=True)

@@ -352,6 +352,23 @@ def test_weights_for_data_without_errors_are_noted(tmp_path: Path, caplog: pytes
     assert "contains no marked errors: --severity-weights changes nothing" in caplog.text
 
 
+def test_errors_without_a_severity_are_noted_where_they_are_weighted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = marked_file(tmp_path, [{"severity": "", "category": "Accuracy"}, {"severity": "minor"}, {"severity": ""}])
+    assert not len(read_dataset(path).ratings)
+    assert not caplog.text
+    dataset = read_dataset(path, severity_weights={"minor": 3})
+    assert dataset.ratings.set_index("kind")["value"]["mqm_total"] == 3
+    assert "2 of 3 marked errors without a severity: counted with weight 0; to count these too, add" in caplog.text
+    caplog.clear()
+    weights = {":accuracy": 2.0, "": 1.0}
+    assert read_dataset(path, severity_weights=weights).ratings.set_index("kind")["value"]["mqm_total"] == 4
+    assert not caplog.text
+    read_dataset(marked_file(tmp_path, [{"severity": ""}]), severity_weights={"cirtical": 3})
+    assert "has the severity 'cirtical', so its weight changes nothing\n" in caplog.text
+
+
 @pytest.mark.parametrize("text", ["a=b=3", ":style=3", "major:=3"])
 def test_weights_without_a_name_are_refused(text: str) -> None:
     with pytest.raises(OptionError, match="expected SEVERITY=WEIGHT"):

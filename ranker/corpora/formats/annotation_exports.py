@@ -4,7 +4,7 @@ Label Studio (JSON): tasks ``{"data": {...}, "annotations": [{"completed_by": 1,
 names of columns; of the results, ratings, numbers and choices that are numbers become ratings called by their
 ``from_name``, and a pairwise choice, or a choice where ``data`` has two texts, says which of them is preferred. Labels
 of a part of the text, and choices about that part, become marked errors: a word such as ``major`` is the severity, the
-other the category; choices called ``missing`` are an error without a place. A
+other the category; choices called ``missing`` are an error without a place; other answers about a part are ignored. A
 ranking of a list of items, ``{"id": "...", "title": SYSTEM, "body": TEXT}``, prefers each to those after it. JSON-MIN
 and CSV have rows of columns, whose cells hold answers such as ``[{"rating": 4}]``; `without_bookkeeping` reads these,
 and leaves out what the tool adds.
@@ -44,14 +44,21 @@ _VERDICTS = frozenset(("chosen", "preferred", "preference", "winner"))
 _SEVERITIES = {name for name in WEIGHTS if name and ":" not in name}
 _PEARMUT = frozenset((*TEXT_COLUMNS, "reference", "score", "errors"))
 """Keys of rows of Pearmut's exports that cannot be the names of sliders."""
+_LABELS = ("labels", "hypertextlabels", "paragraphlabels", "htmllabels")
+"""Keys of labels of parts of a text, which are the types of results; ``htmllabels`` is an earlier name."""
 _BOOKKEEPING = ("id", "annotation_id", "created_at", "updated_at", "lead_time", "agreement", "history")
 
 
 class _Value(msgspec.Struct):
     start: Any = None
     end: Any = None
+    globalOffsets: Any = None
     text: Any = None
     labels: list[str] = []
+    hypertextlabels: list[str] = []
+    paragraphlabels: list[str] = []
+    htmllabels: list[str] = []
+    taxonomy: list[list[str]] = []
     selected: str | None = None
     choices: list[str] = []
     rating: float | None = None
@@ -62,9 +69,14 @@ class _Value(msgspec.Struct):
     def score(self) -> float | None:
         return self.number if self.rating is None else self.rating
 
+    @property
+    def marks(self) -> list[str]:
+        """Return the labels of a part of a text."""
+        return [label for name in _LABELS for label in getattr(self, name)]
 
-_ANSWERS = frozenset(("rating", "number", "selected", "choices", "labels", "ranker"))
-_OF_ANSWERS = frozenset((*_Value.__struct_fields__, "original_width", "original_height"))
+
+_ANSWERS = frozenset(("rating", "number", "selected", "choices", "ranker", *_LABELS))
+_OF_ANSWERS = frozenset((*_Value.__struct_fields__, "startOffset", "endOffset", "original_width", "original_height"))
 
 
 class _Result(msgspec.Struct):
@@ -129,6 +141,7 @@ def exported(values: Iterable[tuple[int, Any]], file: str) -> list[tuple[int, di
     scored: dict[tuple[str, ...], tuple[int, dict[str, Any], bool]] = {}
     words: dict[str, str] = {}
     lost: list[int] = []
+    unread: set[str] = set()
     tool, first = "", 0
     for line, value in values:
         if not isinstance(value, dict):
@@ -142,7 +155,7 @@ def exported(values: Iterable[tuple[int, Any]], file: str) -> list[tuple[int, di
             return []
         try:
             if tool == "Label Studio":
-                answers += [(line, *answer) for answer in _of_label_studio(value, words, lost, line)]
+                answers += [(line, *answer) for answer in _of_label_studio(value, words, unread, lost, line)]
             else:
                 entries = [value] if _is_entry(value) else [entry for log in value.values() for entry in log]
                 for key, row, is_answer in (answer for entry in entries for answer in _of_pearmut(entry, lost, line)):
@@ -152,6 +165,9 @@ def exported(values: Iterable[tuple[int, Any]], file: str) -> list[tuple[int, di
         except TypeError as error:
             raise DataError(f"read as an export of {tool}: {error}", file=file, line=line) from None
     note_lost_places(lost, file)
+    if unread:
+        what = f"ignored, because neither labels nor choices: answers about marked parts, {', '.join(sorted(unread))}"
+        log_note(what, file)
     # in Pearmut, people who neither score nor mark found no errors, unless scores were asked for
     by_marks = not any(row["score"] is not None or {*row} - _PEARMUT for _, row, _ in scored.values())
     answers += [answer for answer in scored.values() if answer[2] or by_marks]
@@ -198,7 +214,7 @@ def without_bookkeeping(table: Columns, texts: Collection[str]) -> Columns:
         cells = [*values.to_pylist()] if name not in texts and _may_hold_answers(values) else []
         answers = [_answers_in(cell) for cell in cells]
         every = [answer for several in answers for answer in several or ()]
-        if any(answer.labels or answer.start is not None for answer in every):
+        if any(answer.marks or answer.start is not None for answer in every):
             marked.append(name)
         elif every:
             listed = [word for answer in every for word in answer.choices]
@@ -339,11 +355,12 @@ def _is_campaign(value: dict[str, Any]) -> bool:
 
 
 def _of_label_studio(
-    value: dict[str, Any], words: dict[str, str], lost: list[int], line: int
+    value: dict[str, Any], words: dict[str, str], unread: set[str], lost: list[int], line: int
 ) -> Iterator[tuple[dict[str, Any], bool]]:
     """Yield the rows of a task of Label Studio, each with True if it holds answers other than marked errors.
 
-    Choices without a meaning are added to `words`, and `line` to `lost` if the place of a mark is not in the text.
+    Choices without a meaning are added to `words`, names of other answers about a part of the text to `unread`, and
+    `line` to `lost` if the place of a mark is not in the text.
     """
     task = typed(value, _Task)
     texts = {canonical(key): text for key, text in task.data.items()}
@@ -360,16 +377,22 @@ def _of_label_studio(
             answer = result.value
             score = answer.score
             name = "preferred" if is_pair and answer.choices else result.from_name
-            if answer.labels or answer.start is not None or result.from_name == "missing":
+            if answer.marks or answer.start is not None or result.from_name == "missing":
                 key = number if result.id is None else result.id
                 mark = marks.setdefault(key, {"severity": "", "category": ""})
-                for word in (*answer.labels, *answer.choices):
+                if score is not None or isinstance(answer.text, list):
+                    unread.add(shown(result.from_name))
+                for word in (*answer.marks, *answer.choices, *map("/".join, answer.taxonomy)):
                     is_severity = result.from_name == "severity" or word.strip().lower() in _SEVERITIES
                     mark["severity" if is_severity else "category"] = word
                 side = SIDES[1] if canonical(str(result.to_name)) == "source" else SIDES[0]
                 start, end = _place(texts.get("source" if side == SIDES[1] else "text"), answer)
-                mark |= {"side": side, "start": start, "end": end}
-                if start is None and answer.start is not None:
+                # only results that quote the text show in which units they count
+                if mark.get("start") is None or (start is not None and isinstance(answer.text, str)):
+                    mark |= {"side": side, "start": start, "end": end}
+                if mark["start"] is not None:
+                    displaced.discard(key)
+                elif answer.start is not None:
                     displaced.add(key)
             elif answer.ranker is not None:
                 for ranked in _ranked(task.data, answer.ranker, row):
@@ -398,15 +421,20 @@ def _several(name: str) -> str:
 
 
 def _place(text: object, answer: _Value) -> Place:
-    """Return the place of a labelled span in characters, even if Label Studio counted it in UTF-16 units."""
-    start, end = answer.start, answer.end
+    """Return the place of a labelled span in characters, even if Label Studio counted it in UTF-16 units.
+
+    In HTML, it counts the characters that are shown, so that a span has no place unless these are the text.
+    """
+    in_html = answer.globalOffsets if isinstance(answer.globalOffsets, dict) else {}
+    start, end = in_html.get("start", answer.start), in_html.get("end", answer.end)
     if not isinstance(text, str) or type(start) is not int or type(end) is not int:
         return None, None
     in_units = place_of_units(text, start, end - 1)
     beyond = not 0 <= start <= end <= len(text)
     if beyond or (isinstance(answer.text, str) and text[start:end] != answer.text == text[slice(*in_units)]):
-        return in_units
-    return start, end
+        start, end = in_units
+    differs = text[start:end] != answer.text if isinstance(answer.text, str) else re.search("[<&]", text)
+    return (None, None) if in_html and differs else (start, end)
 
 
 def _ranked(data: dict[str, Any], ranker: dict[str, list[str]], row: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -83,7 +83,7 @@ def _weighted(dataset: Dataset, weights: Mapping[str, float], file: str) -> Data
     if unused:
         found = ", ".join(sorted(filter(None, {*dataset.errors["severity"]})))
         what = f"no marked error has the severity {', '.join(map(shown, unused))}, so its weight changes nothing"
-        log_note(f"{what}; the data has only {found}", file)
+        log_note(f"{what}; the data has only {found}" if found else what, file)
     return with_penalties(dataset, weights)
 
 

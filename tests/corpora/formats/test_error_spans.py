@@ -303,6 +303,65 @@ def test_an_error_of_label_studio_with_a_lost_place_counts_once(
     assert "1 marked error with a place that is not in the text" in caplog.text
 
 
+def region(kind: str, value: dict[str, Any], name: str = "label") -> dict[str, Any]:
+    return {"id": "a", "from_name": name, "to_name": "mt", "type": kind, "value": value}
+
+
+def read_regions(folder: Path, text: str, *results: dict[str, Any]) -> Dataset:
+    task = {"data": {"src": "s", "mt": text}, "annotations": [{"completed_by": 1, "result": [*results]}]}
+    (folder / "x.json").write_text(json.dumps([task]))
+    return read_dataset(folder / "x.json", severity_weights={"major": 7})
+
+
+@pytest.mark.parametrize("kind", ["hypertextlabels", "htmllabels", "labels"])
+@pytest.mark.parametrize(
+    ("text", "offsets", "quoted", "place"),
+    [
+        ("see the text", (4, 7), "the", [4, 7]),
+        ("🙂 the text", (3, 6), "the", [2, 5]),
+        ("see the text", (4, 7), None, [4, 7]),
+        ("<p>the</p> text", (0, 3), "the", [None, None]),
+        ("<p>the</p> text", (0, 3), None, [None, None]),
+        ("see the text", (14, 17), "the", [None, None]),
+    ],
+)
+def test_labels_of_html_in_label_studio_are_marked_errors(
+    kind: str, text: str, offsets: tuple[int, int], quoted: str | None, place: list[int | None], tmp_path: Path
+) -> None:
+    path = {"start": "/p[1]/text()[1]", "end": "/p[1]/text()[1]", "startOffset": 0, "endOffset": 3}
+    value = {**path, "globalOffsets": dict(zip(("start", "end"), offsets, strict=True)), kind: ["Major"]}
+    read = read_regions(tmp_path, text, region(kind, value | ({} if quoted is None else {"text": quoted})))
+    assert [row[3:6] for row in marks(read)] == [[*place, "major"]]
+    assert read.ratings.set_index("kind")["value"]["mqm_total"] == 7
+
+
+def test_labels_of_paragraphs_and_taxonomies_in_label_studio_are_kept(tmp_path: Path) -> None:
+    place = {"start": "0", "end": "0", "startOffset": 0, "endOffset": 3}
+    results = [
+        region("paragraphlabels", {**place, "text": "the", "paragraphlabels": ["Major"]}),
+        region("taxonomy", {**place, "taxonomy": [["Accuracy", "Omission"]]}, "category"),
+    ]
+    read = read_regions(tmp_path, "the text", *results)
+    assert read.errors[["severity", "category"]].to_numpy().tolist() == [["major", "Accuracy/Omission"]]
+
+
+def test_other_answers_about_marked_parts_in_label_studio_are_noted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = {"start": 3, "end": 6}
+    results = [
+        region("textarea", {**place, "text": ["because"]}, "why"),
+        region("labels", {**place, "text": "the", "labels": ["Major"]}),
+        region("rating", {**place, "text": "the", "rating": 2}, "sure"),
+    ]
+    # the place is that of the answer that quotes the text
+    for order in (results, results[::-1]):
+        caplog.clear()
+        assert [row[3:6] for row in marks(read_regions(tmp_path, "🙂 the text", *order))] == [[2, 5, "major"]]
+        note = "x.json: ignored, because neither labels nor choices: answers about marked parts, 'sure', 'why'"
+        assert [record.message for record in caplog.records] == [f"ranker: note: {tmp_path / note}"]
+
+
 @pytest.mark.parametrize(
     ("change", "form", "message"),
     [

@@ -428,8 +428,15 @@ def test_answers_in_flat_exports_that_cannot_be_read_are_refused(tmp_path, endin
 
 
 @pytest.mark.parametrize("ending", ["json", "csv"])
-def test_labels_in_flat_exports_are_left_out_with_a_note(tmp_path, ending, caplog):
-    label = [{"start": 0, "end": 2, "text": "he", "labels": ["major"]}]
+@pytest.mark.parametrize(
+    "place",
+    [
+        {"start": 0, "end": 2, "labels": ["major"]},
+        {"start": "/p", "startOffset": 0, "globalOffsets": {"start": 0, "end": 2}, "hypertextlabels": ["major"]},
+    ],
+)
+def test_labels_in_flat_exports_are_left_out_with_a_note(tmp_path, ending, place, caplog):
+    label = [{"text": "he", **place}]
     row = {"source": "Hallo", "mt": "[hello]", "label": label, "quality": [{"rating": 4}], "annotator": 1}
     assert [*read_dataset(flat(tmp_path / f"a.{ending}", [row])).ratings["value"]] == [4.0]
     assert "'label': labels of parts of a text are read from the full JSON alone" in caplog.text
