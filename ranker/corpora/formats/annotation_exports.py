@@ -11,7 +11,9 @@ and leaves out what the tool adds.
 
 Pearmut (the file of downloaded annotations): ``{campaign: [{"user_id": "...", "item": [...], "annotation": [...]}]}``,
 or its log, one of these entries per line. Scores become ratings called ``score``, sliders ratings of their names, and
-error spans marked errors; items to welcome users or to test attention are not read.
+error spans marked errors. An entry with the annotation ``__RESET__`` voids the earlier entries of its user and item, or
+of all users if it names none. Items to welcome users, and tutorials and attention checks, which have rules for their
+answers (``validation``), are not read.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -39,6 +42,7 @@ from ranker.errors import DataError, counted, log_note
 from ranker.storage.plain_data import typed
 
 _NOT_JUDGED = ("welcome_", "random_", "goodbye_")
+_RESET = "__RESET__"
 _SIDES = {"left": "a", "right": "b"}
 _VERDICTS = frozenset(("chosen", "preferred", "preference", "winner"))
 _SEVERITIES = {name for name in WEIGHTS if name and ":" not in name}
@@ -112,6 +116,12 @@ class _Item(msgspec.Struct):
     src: str = ""
     ref: str | None = None
     item_id: Any = None
+    validation: dict[str, Any] | list[Any] | None = None
+
+    @property
+    def is_check(self) -> bool:
+        """True if the item has rules for its answers, as tutorials and attention checks have."""
+        return any(self.validation.values() if isinstance(self.validation, dict) else self.validation or ())
 
 
 class _Span(msgspec.Struct):
@@ -139,8 +149,11 @@ def exported(values: Iterable[tuple[int, Any]], file: str) -> list[tuple[int, di
     """Return (line, row) pairs, one per judge of a candidate or comparison; an empty list for other JSON values."""
     answers: list[tuple[int, dict[str, Any], bool]] = []
     scored: dict[tuple[str, ...], tuple[int, dict[str, Any], bool]] = {}
+    logs: dict[object, list[tuple[int, Any]]] = {}
     words: dict[str, str] = {}
     lost: list[int] = []
+    void: list[int] = []
+    checks: list[int] = []
     unread: set[str] = set()
     tool, first = "", 0
     for line, value in values:
@@ -153,17 +166,22 @@ def exported(values: Iterable[tuple[int, Any]], file: str) -> list[tuple[int, di
             tool = "Pearmut"
         else:
             return []
-        try:
+        with _read_as(tool, file, line):
             if tool == "Label Studio":
                 answers += [(line, *answer) for answer in _of_label_studio(value, words, unread, lost, line)]
+            elif _is_entry(value):
+                logs.setdefault("", []).append((line, value))
             else:
-                entries = [value] if _is_entry(value) else [entry for log in value.values() for entry in log]
-                for key, row, is_answer in (answer for entry in entries for answer in _of_pearmut(entry, lost, line)):
-                    # people may change their mind, and the last answer counts
-                    if is_answer or key not in scored:
-                        scored[key] = line, row, is_answer
-        except TypeError as error:
-            raise DataError(f"read as an export of {tool}: {error}", file=file, line=line) from None
+                logs |= {(line, name): [(line, entry) for entry in log] for name, log in value.items()}
+    for line, entry in itertools.chain.from_iterable(_without_resets(log, void) for log in logs.values()):
+        with _read_as("Pearmut", file, line):
+            for key, row, is_answer in _of_pearmut(entry, checks, lost, line):
+                # people may change their mind, and the last answer counts
+                if is_answer or key not in scored:
+                    scored[key] = line, row, is_answer
+    for lines, what in ((void, "that were reset in Pearmut"), (checks, "of tutorials or attention checks")):
+        if lines:
+            log_note(f"left out {counted(len(lines), 'annotation')} {what} (the first on line {lines[0]})", file)
     note_lost_places(lost, file)
     if unread:
         what = f"ignored, because neither labels nor choices: answers about marked parts, {', '.join(sorted(unread))}"
@@ -183,6 +201,15 @@ def exported(values: Iterable[tuple[int, Any]], file: str) -> list[tuple[int, di
         advice = "export finished annotations; for grades that are words, use numbers as the values of the choices"
         raise DataError(f"{what}: {advice}", file=file, line=first)
     return rows
+
+
+@contextmanager
+def _read_as(tool: str, file: str, line: int) -> Iterator[None]:
+    """Raise a TypeError about a value as an error that names the tool and the line."""
+    try:
+        yield
+    except TypeError as error:
+        raise DataError(f"read as an export of {tool}: {error}", file=file, line=line) from None
 
 
 def is_flat_export(header: Collection[str]) -> bool:
@@ -346,12 +373,29 @@ def _one_verdict(verdicts: dict[str, list[Any]], table: Columns) -> list[str | N
 
 
 def _is_entry(value: object) -> bool:
-    return isinstance(value, dict) and {"user_id", "item"} <= {*value}
+    return isinstance(value, dict) and "user_id" in value and ("item" in value or value.get("annotation") == _RESET)
 
 
 def _is_campaign(value: dict[str, Any]) -> bool:
     logs = [log for log in value.values() if log]
     return bool(logs) and all(isinstance(log, list) and _is_entry(log[0]) for log in logs)
+
+
+def _without_resets(log: Sequence[tuple[int, Any]], void: list[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the judgements in a log of Pearmut that no reset follows; lines of the others are added to `void`."""
+    entries = [
+        (line, entry, repr(entry.get("user_id")), str(entry.get("item_i")))
+        for line, entry in log
+        if isinstance(entry, dict) and "annotation" in entry
+    ]
+    resets = {(*key,): at for at, (_, entry, *key) in enumerate(entries) if entry["annotation"] == _RESET}
+    for at, (line, entry, user, item) in enumerate(entries):
+        if item.startswith(_NOT_JUDGED):
+            continue
+        if at > max(resets.get((by, item), -1) for by in (user, repr(None))):
+            yield line, entry
+        elif entry["annotation"] != _RESET:
+            void.append(line)
 
 
 def _of_label_studio(
@@ -453,16 +497,17 @@ def _ranked(data: dict[str, Any], ranker: dict[str, list[str]], row: dict[str, A
 
 
 def _of_pearmut(
-    raw: dict[str, Any], lost: list[int], line: int
+    raw: dict[str, Any], checks: list[int], lost: list[int], line: int
 ) -> Iterator[tuple[tuple[str, ...], dict[str, Any], bool]]:
     """Yield each answer of an entry of Pearmut: the key of its item, its row, and True if it has a score or a mark.
 
-    `line` is added to `lost` if the place of a mark is not in the text.
+    `line` is added to `checks` for an attention check, and to `lost` if the place of a mark is not in the text.
     """
-    if "annotation" not in raw or str(raw.get("item_i")).startswith(_NOT_JUDGED):
-        return
     entry = typed(raw, _Entry)
     for item, annotation in zip(entry.item, entry.annotation, strict=False):
+        if item.is_check:
+            checks.append(line)
+            continue
         for system, judged in (annotation or {}).items():
             sliders = {name: value for name, value in (judged.sliders or {}).items() if value is not None}
             is_answer = judged.score is not None or bool(sliders or judged.error_spans)

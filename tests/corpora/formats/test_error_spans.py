@@ -104,6 +104,62 @@ def test_the_last_answer_in_pearmut_counts_and_who_skips_gives_none(tmp_path: Pa
     assert [row[1:5] for row in marks(read)] == [["A", "u", 0, 3]]
 
 
+def pearmut_entry(user: str, item: object, score: float, validation: object = None) -> dict[str, Any]:
+    told = {"src": f"s{item}", "tgt": {"A": f"a{item}"}, "item_id": item}
+    told |= {} if validation is None else {"validation": validation}
+    return {"user_id": user, "item_i": item, "item": [told], "annotation": [{"A": {"score": score}}]}
+
+
+def pearmut_reset(user: str | None, item: object) -> dict[str, Any]:
+    return {"user_id": user, "item_i": item, "annotation": "__RESET__"}
+
+
+def scores(dataset: Dataset) -> list[list[object]]:
+    seg_ids = dataset.sources["seg_id"].iloc[dataset.candidate_source[dataset.ratings["candidate"]]]
+    return sorted([*row] for row in zip(seg_ids, dataset.ratings["judge"], dataset.ratings["value"], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("resets", "kept", "count"),
+    [
+        ([pearmut_reset("u", 0), pearmut_reset("u", 1)], [["0", "v", 2.0]], "2 annotations"),
+        ([pearmut_reset("v", 0)], [["1", "u", 3.0]], "1 annotation"),
+        ([pearmut_reset(None, 0)], [["1", "u", 3.0]], "2 annotations"),
+        ([pearmut_reset("None", 0), pearmut_reset("u", "welcome_0")], [["0", "v", 2.0], ["1", "u", 3.0]], ""),
+    ],
+)
+def test_annotations_that_were_reset_in_pearmut_are_left_out(
+    resets: list[dict[str, Any]], kept: list[list[object]], count: str, tmp_path: Path, caplog: Any
+) -> None:
+    before = [pearmut_entry("u", 0, 1), pearmut_entry("v", 0, 2), pearmut_entry("u", 1, 3)]
+    log = [*resets[:1], *before, *resets, pearmut_entry("u", 0, 5)]
+    # a campaign that is downloaded with it has users of its own
+    other = [pearmut_entry("u", 2, 4), pearmut_entry("u", 1, 6)]
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in log))
+    (tmp_path / "x.json").write_text(json.dumps({"c": log, "d": other}))
+    found = scores(read_dataset(tmp_path / "x.jsonl"))
+    assert found == [["0", "u", 5.0], *kept]
+    note = f"left out {count} that were reset in Pearmut (the first on line "
+    assert (note in caplog.text) if count else not caplog.text
+    assert scores(read_dataset(tmp_path / "x.json")) == [
+        *(row for row in found if row[0] == "0"),
+        ["1", "u", 6.0],
+        ["2", "u", 4.0],
+    ]
+
+
+@pytest.mark.parametrize("rules", [{"A": {"score": [0, 15]}}, {"A": [{"score": [0, 15]}]}, [{"score": [0, 15]}]])
+@pytest.mark.parametrize("none", [None, {}, [], {"A": None}, [[]]])
+def test_attention_checks_of_pearmut_are_left_out(
+    rules: object, none: object, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = [pearmut_entry("u", 0, 1, none), pearmut_entry("u", 1, 2, rules), pearmut_entry("v", 1, 3, rules)]
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in log))
+    assert scores(read_dataset(tmp_path / "x.jsonl")) == [["0", "u", 1.0]]
+    note = "left out 2 annotations of tutorials or attention checks (the first on line 2)"
+    assert [record.message for record in caplog.records] == [f"ranker: note: {tmp_path / 'x.jsonl'}: {note}"]
+
+
 def test_sliders_of_pearmut_are_ratings(tmp_path: Path) -> None:
     item = {"src": "Hallo", "tgt": {"A": "Hello", "B": "Hi"}, "item_id": "i0"}
     span = {"start_i": 0, "end_i": 1, "severity": "minor", "category": None}
