@@ -75,7 +75,8 @@ def usage_message(error: Any, command: str) -> str:
     for pattern, words in _WORDS:
         text = re.sub(pattern, words, text)
     errors = getattr(error.__cause__ or error.__context__, "errors", None)
-    if errors is not None and "expected" in text and "found" not in text:
+    # pydantic's own messages do not contain the value; those of typer about choices do
+    if errors is not None and errors()[0]["type"] != "value_error":
         text = f"{text.rstrip('.')}, found {str(errors()[0]['input'])[:40]!r}."
     text = _with_suggestion(text)
     options = {param.name for param in error.ctx.command.params} if error.ctx else set()
