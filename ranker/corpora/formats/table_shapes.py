@@ -133,12 +133,22 @@ def _one_hot(header: Sequence[str]) -> dict[str, str]:
 
 
 def _check_spelling(table: Columns) -> None:
-    """Refuse a table without texts if a column name looks like a misspelling of, say, ``chosen`` or ``winner``."""
+    """Refuse a table without texts if a column name looks like a misspelling of, say, ``chosen`` or ``winner``.
+
+    The word is suggested unless it is one of a pair and no column looks like the other: ``Reject`` next to ``Approve``
+    does not mean ``rejected``.
+    """
+
+    def looks_like(column: str, known: Iterable[str]) -> str:
+        return nearest(column.strip(), known, likeness=0.8)
+
     known = {name for pair in _PAIRS for name in pair} | {*_VERDICTS}
+    whole = [pair for pair in _PAIRS if all(any(looks_like(name, [word]) for name in table.header) for word in pair)]
+    suggested = {word for pair in whole for word in pair} | {*_VERDICTS}
     for column in table.kinds:
-        meant = nearest(column.strip(), known, likeness=0.8)
-        if meant and column.strip().lower() not in known:
-            how = f"rename it, or, to name the columns of systems, {names.BY_OPTION}"
+        if looks_like(column, known) and column.strip().lower() not in known:
+            meant = looks_like(column, suggested)
+            how = f"rename or remove it, or, to name the columns of systems, {names.BY_OPTION}"
             raise DataError(f"column {shown(column)} is unknown{meant}: {how}", file=table.file, line=table.header_line)
 
 
