@@ -68,7 +68,7 @@ DECIMAL = "a number such as 4.5"
 """A rating in the form that is read, for messages about ratings in other forms."""
 
 _TURNED_ROUND = _table("free reciprocal inverse inverted negated reverse reversed")
-_NUMBERING = _table("id ids index idx lineno number no nr")
+_NUMBERING = _table("hash id ids index idx lineno number no nr")
 _NUMBERED = _table("index level line row segment seg sentence sent page year date timestamp unnamed")
 _SIZES = _table("length lengths len size token tokens word words char chars character characters count")
 _SIZED = _table(
@@ -109,6 +109,8 @@ HYPOTHESIS = ("mt", "hyp", "hypothesis", "translation", "candidate", "output", "
 """Other names than ``text`` for the column or key of an output."""
 ANSWERS = ("response", "answer")
 """Names of the column or key of an output, if no other name of it is present; otherwise they may hold ratings."""
+_VERDICTS = frozenset(("accept", "reject", "ignore"))
+"""Values of ``answer`` in annotations of Prodigy."""
 SOURCE = ("src", "prompt", "input")
 """Other names than ``source`` for the column or key of a source."""
 SOURCE_LANGUAGE, TARGET_LANGUAGE = "source_language", "target_language"
@@ -236,6 +238,15 @@ def is_other(name: str, known: Iterable[str]) -> bool:
     """True if a column's text can be ignored: its name suggests no judgement and is not similar to a `known` name."""
     words = {word.rstrip("s") for word in _words(name)}
     return not JUDGEMENTS & {*words, *_words(name)} and not nearest(name[:40], known, likeness=0.75)
+
+
+def verdicts_instead_of_texts(column: str, sources: Iterable[str], answers: Iterable[str]) -> str | None:
+    """Return a message if a column of outputs holds verdicts of Prodigy, one of them for several sources; else None."""
+    different = {*answers}
+    if not different <= _VERDICTS or len({*sources}) <= len(different):
+        return None
+    what = f"{column!r} holds {' and '.join(sorted(different))} for different sources, as annotations of Prodigy do"
+    return f"{what}, expected outputs: give them as mt"
 
 
 def is_grade(text: object) -> bool:

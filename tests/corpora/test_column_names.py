@@ -184,7 +184,10 @@ def test_names_are_read_by_their_words() -> None:
         "id Index segment_id n_words word_count src_len chrF++ BLEU-4 comet22 wmt22-comet-da sacreBLEU ds.x.y line"
     )
     assert all(
-        map(is_reserved, [*reserved.split(), "number of words", "Unnamed: 0", "__index_level_0__", *registry.names()])
+        map(
+            is_reserved,
+            [*reserved.split(), "number of words", "_task_hash", "Unnamed: 0", "__index_level_0__", *registry.names()],
+        )
     )
     made = (
         "logprob cumulative_logprob avg_log_prob logProb logLikelihood tokens completion_tokens max_new_tokens seed "

@@ -109,6 +109,7 @@ def read_records(
     before: dict[tuple[object, ...], Record] = {}
     repeated: list[tuple[int, int]] = []
     notes: dict[str, None] = {}
+    output_keys: set[str] = set()
     for line, value in program_records(values, file):
         reader = RecordReader(file, line, keys)
         written = reader.with_language_pair(reader.in_lower_case(reader.mapping(value, "record")))
@@ -132,6 +133,12 @@ def read_records(
                 raise repeated_header_error(file, line)
             record = _source_record(reader, _as_table_row(reader, fields), source)
             records.extend(rows.add(record, reader, fields, candidates))
+        output_keys.add(candidates)
+    if len(output_keys) == 1 and output_keys <= {*names.ANSWERS}:
+        sources = [record.source for record in records]
+        outputs = [candidate.text for record in records for candidate in record.candidates]
+        if found := names.verdicts_instead_of_texts(next(iter(output_keys)), sources, outputs):
+            raise DataError(f"key {found}", file=file, line=records[0].line)
     records = rows.by_system(records)
     for note in filter(None, notes):
         log_note(note, file)

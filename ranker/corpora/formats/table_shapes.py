@@ -74,7 +74,11 @@ def table_dataset(table: Columns, name: str, systems: Sequence[str] = ()) -> tup
         answers = [column for column in table.header if column.strip().lower() in names.ANSWERS]
         if len(answers) == 1:
             named = ["text" if column == answers[0] else column for column in table.header]
-            return long_table(replace(table, header=named)).dataset_and_candidates(name)
+            dataset, candidates = long_table(replace(table, header=named)).dataset_and_candidates(name)
+            found = names.verdicts_instead_of_texts(answers[0], dataset.sources["text"], dataset.candidates["text"])
+            if found:
+                raise DataError(f"column {found}", file=table.file, line=table.header_line)
+            return dataset, candidates
         _check_spelling(table)
         systems = _columns_of_systems(table)
     if systems:

@@ -496,6 +496,16 @@ def test_the_log_of_pearmut_is_read_as_its_download(tmp_path):
     assert sorted(log.ratings["value"]) == [60, 60, 80, 90]
 
 
+def test_answers_of_prodigy_are_no_outputs(tmp_path):
+    words = [{"source": "annehmen", "answer": "accept"}, {"source": "ablehnen", "answer": "reject"}]
+    assert [*from_records(words).candidates["text"]] == ["accept", "reject"]
+    told = {"answer": "reject", "_input_hash": 9, "_task_hash": 3}
+    with pytest.raises(DataError, match="'answer' holds accept and reject for different sources"):
+        from_records([*words, {"source": "ignorieren", **told}])
+    read = read_dataset(written(tmp_path / "x.jsonl", [{**word, **told, "mt": "x"} for word in words]))
+    assert [*read.candidates["text"]] == ["x", "x"]
+
+
 TRANSLATION = {"de": "Hallo", "en": "hello"}
 
 
