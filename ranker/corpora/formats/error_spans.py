@@ -26,6 +26,8 @@ _MQM = ("system", "doc", "doc_id", "seg_id", "rater", "source", "target", "categ
 _ONE_PAIR = ("mqm", "pearmut")
 _RATINGS: Mapping[str, Sequence[str]] = {"mqm": (), "esa": ("esa",), "pearmut": ("score", "esa")}
 """Kinds of ratings that a format represents; others represent all kinds."""
+_ANSWERS = ("pearmut", "label-studio")
+"""Formats of annotations, which may be unfinished."""
 _PENALTIES = "mqm_"
 """First part of the names of ratings that are computed from marked errors."""
 _UNKNOWN = "unknown"
@@ -116,7 +118,29 @@ def write_marked(dataset: Dataset, form: str) -> bytes:
         log_note(
             f"left out ratings, of kinds or without judges, that this format cannot represent: {kinds}", dataset.name
         )
+    if form in _ANSWERS:
+        _note_silent(dataset, ratings[kept], form)
     return FORMS[form](dataset).encode()
+
+
+def _note_silent(dataset: Dataset, ratings: pd.DataFrame, form: str) -> None:
+    """Note outputs without an error or a rating that readers of the format do not tell from unfinished ones.
+
+    Raises
+    ------
+    DataError
+        If all outputs are of this kind.
+    """
+    none = dataset.errors["severity"] == NO_ERROR
+    if not none.all() and not (form == "pearmut" and len(ratings)):
+        return
+    looked = set(zip(*(dataset.errors.loc[none, name] for name in ("candidate", "rater")), strict=True))
+    silent = len(looked - set(zip(ratings["candidate"], ratings["judge"], strict=True)))
+    what = "without an error or a score, which this format does not tell from unfinished ones"
+    if silent and none.all() and not len(ratings):
+        raise DataError(f"contains only judgements {what}: use another format", file=dataset.name)
+    if silent:
+        log_note(f"left out {counted(silent, 'judgement')} {what}", dataset.name)
 
 
 class _Marked:

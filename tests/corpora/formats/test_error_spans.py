@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 from ranker import from_records
 from ranker.cli.data import MarkedForm
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats.error_spans import FORMS, place_of_units, units_of, units_of_place, with_errors_of
+from ranker.corpora.formats.error_spans import (
+    FORMS,
+    place_of_units,
+    units_of,
+    units_of_place,
+    with_errors_of,
+    write_marked,
+)
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.marked_errors import MarkedError
@@ -87,6 +94,37 @@ def test_marks_need_no_scores(form: str, tmp_path: Path) -> None:
     dataset = from_records(records)
     (path,) = write_dataset(dataset, tmp_path / f"x{ENDINGS[form]}", form)
     assert marks(read_dataset(path)) == marks(dataset)
+
+
+@pytest.mark.parametrize("form", ["pearmut", "label-studio"])
+@pytest.mark.parametrize("marked", [True, False])
+@pytest.mark.parametrize("scored", [True, False])
+def test_judgements_without_errors_are_kept_or_noted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, form: str, marked: bool, scored: bool
+) -> None:
+    errors = [{"severity": "major", "rater": "r1", "start": 0, "end": 1}] * marked
+    first = {"system": "A", "text": "a dog", "errors": errors, "raters": ["r1", "r2"], "human": {}}
+    score = {"score": {"r1": 90}} if scored else {}
+    second = {"system": "B", "text": "the dog", "errors": [], "raters": ["r1", "r2"], "human": score}
+    record = {"lp": "de-en", "seg_id": "1", "source": "Der Hund", "references": [], "candidates": [first, second]}
+    (tmp_path / "x.jsonl").write_text(json.dumps(record), encoding="utf-8")
+    dataset = read_dataset(tmp_path / "x.jsonl")
+    what = "without an error or a score, which this format does not tell from unfinished ones"
+    if not marked and not scored:
+        with pytest.raises(DataError, match=f"contains only judgements {what}: use another format"):
+            write_marked(dataset, form)
+        return
+    (tmp_path / "y.json").write_bytes(write_marked(dataset, form))
+    again = read_dataset(tmp_path / "y.json")
+    lost = len(dataset.errors) - len(again.errors)
+    notes = [message for message in caplog.messages if what in message]
+    if marked and (form == "label-studio" or not scored):
+        assert (lost, notes) == (0, [])
+        return
+    # the output with a score was looked at
+    assert lost == (2 if marked else 4)
+    assert len(notes) == 1
+    assert f"left out {2 if marked else 3} judgements {what}" in notes[0]
 
 
 def test_the_last_answer_in_pearmut_counts_and_who_skips_gives_none(tmp_path: Path) -> None:
