@@ -6,6 +6,7 @@ import itertools
 import json
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -17,7 +18,7 @@ from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.marked_errors import MarkedError, error_columns
 from ranker.corpora.schema import table
 from ranker.corpora.severity_weights import penalties
-from ranker.errors import DataError
+from ranker.errors import DataError, counted, log_note
 from ranker.files import printable
 
 
@@ -130,4 +131,25 @@ def export(
             reasons = ", ".join(f"{judge} ({reason})" for judge, reason in without.items())
             what = f"every judge with judgements to export is excluded: {reasons}; choose other thresholds"
         raise DataError(what, file=dataset.name)
+    if settings.task.compares:
+        dataset = _with_names_for_pairs(dataset)
     return dataset, write_dataset(dataset, path)
+
+
+def _with_names_for_pairs(dataset: Dataset) -> Dataset:
+    r"""Write the tabs and line breaks in a data set's names, which a pairs file cannot hold, as ``\t``, ``\n``, ``\r``.
+
+    Names that would become equal are left to the writer to refuse.
+    """
+    for table_name, column in (("sources", "lp"), ("sources", "seg_id"), ("candidates", "system")):
+        frame = getattr(dataset, table_name)
+        names = frame[column]
+        for character in "\t\n\r":
+            names = names.str.replace(character, repr(character)[1:-1], regex=False)
+        changed = names[names.ne(frame[column]).fillna(value=False)]
+        if len(changed) and names.nunique() == frame[column].nunique():
+            example = f"{counted(changed.nunique(), 'name')}, such as {changed.iloc[0]}"
+            what = f"tabs and line breaks in {column}, which a pairs file cannot hold, are written as \\t, \\n and \\r"
+            log_note(f"{what}: {example}", dataset.name)
+            dataset = replace(dataset, **{table_name: frame.assign(**{column: names})})
+    return dataset

@@ -20,6 +20,7 @@ from ranker.apps.collect.settings import CampaignSettings
 from ranker.apps.collect.tables import GOLD, PLAIN
 from ranker.apps.collect.tasks import RANKED, TaskKind
 from ranker.corpora.column_names import is_negated, lower_is_better
+from ranker.corpora.formats.preference_pairs import check_cells
 from ranker.errors import DataError, OptionError
 from ranker.files import printable
 
@@ -167,6 +168,10 @@ def _fill(
                 place=place_of(settings, rank, 0, wanted) if role == PLAIN else None,
             )
             created += 1
+        if kind.compares and role == PLAIN and created > before:
+            # else the judgements could not be exported
+            for title, names in (("lp", [row["lp"] or ""]), ("seg_id", [row["seg_id"]]), ("system", systems.values())):
+                check_cells(title, names, dataset.name)
         passed_over += created == before
     return created, passed_over
 

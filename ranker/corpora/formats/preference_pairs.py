@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -105,14 +105,17 @@ def pairs_bytes(dataset: Dataset) -> bytes:
         ["1" if primary else "0" for primary in preferences["primary"]],
     ]
     for title, column in zip(COLUMNS, columns, strict=True):
-        unfit = next((value for value in dict.fromkeys(column) if _SEPARATORS.search(value)), None)
-        if unfit is not None:
-            what = (
-                f"{title} {shown(unfit)} contains a tab or line break, which is not allowed in a pairs file: rename it"
-            )
-            raise DataError(what, file=dataset.name)
+        check_cells(title, column, dataset.name)
     rows = ["\t".join(row) for row in zip(*columns, strict=True)]
     return ("\n".join(["\t".join(COLUMNS), *rows]) + "\n").encode()
+
+
+def check_cells(title: str, values: Iterable[str], file: str) -> None:
+    """Raise a `DataError` for the first value that a pairs file cannot hold, if any."""
+    unfit = next((value for value in dict.fromkeys(values) if _SEPARATORS.search(value)), None)
+    if unfit is not None:
+        what = f"{title} {shown(unfit)} contains a tab or line break, which is not allowed in a pairs file: rename it"
+        raise DataError(what, file=file)
 
 
 def _checked(given: Columns) -> dict[str, npt.NDArray[np.object_]]:

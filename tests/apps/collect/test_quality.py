@@ -15,7 +15,10 @@ from ranker.apps.collect.exporting import dataset_of
 from ranker.apps.collect.figures import figures_of
 from ranker.apps.collect.quality import JudgeQuality, Thresholds, _quality, left_out
 from ranker.apps.collect.tasks import KINDS
+from ranker.corpora import catalogue
 from ranker.corpora.judgements import human_scores
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import DataError
 from tests.apps.collect.conftest import Client, serving, settings, small
 from tests.datasets import dataset_of as made
 from tests.effort import thorough
@@ -219,6 +222,46 @@ def test_identical_outputs_are_shown_once_and_exported_for_all_systems(campaign)
         for row in rows[rows["first"] < 3].to_dict("records")
     }
     assert got == {("s0", "s1"): (">", True), ("s0", "s2"): ("=", False), ("s1", "s2"): ("<", False)}
+
+
+@pytest.mark.parametrize("character", ["\t", "\n", "\r"])
+def test_names_that_no_pairs_file_can_hold_are_refused_by_comparisons_alone(campaign, character):
+    name = f"A{character}x"
+    for data, column in (
+        (small(outputs=("one", name)), "system"),
+        (small(pair=name), "lp"),
+        (assemble([Record("s", ["r"], [Candidate("A", "a"), Candidate("B", "b")], seg_id=name)], "w"), "seg_id"),
+    ):
+        for kind in ("ranking", "pairwise"):
+            with pytest.raises(DataError, match=f": {column} .* contains a tab or line break"):
+                campaign(kind, data=data)
+        path, _ = campaign("fluency", data=data)
+        path.unlink()
+    # a source without a comparison has no pairs
+    equal = [Record("s", ["r"], [Candidate("A", "a"), Candidate(name, "a")], seg_id="1")]
+    other = [Record("t", ["r"], [Candidate("A", "a"), Candidate("B", "b")], seg_id="2")]
+    campaign("pairwise", data=assemble([*equal, *other], "w"))
+
+
+def test_a_campaign_with_names_that_no_pairs_file_can_hold_is_exported(campaign, tmp_path, command, caplog):
+    path, _ = campaign("pairwise", judges=1, data=small(sources=2))
+    connection, _ = judge_in_file(path, {"judge1": (lambda texts: [1, 2], 5)}, 6)
+    with connection:
+        connection.execute("UPDATE candidate SET system = ? WHERE system = 'one'", ("A\tx",))
+        connection.execute("UPDATE source SET seg_id = ? WHERE id = 1", ("a\nb\tc",))
+    for ending in ("jsonl", "json", "csv", "tsv", "parquet"):
+        command("collect", "export", str(path), "-o", str(tmp_path / f"new.{ending}"))
+        assert "tabs and line breaks in seg_id, which a pairs file cannot hold, are written as" in caplog.text
+        assert ": 1 name, such as a\\nb\\tc\n" in caplog.text
+        caplog.clear()
+        exported = catalogue.load(tmp_path / f"new.{ending}")
+        assert {*exported.candidates["system"]} == {"A\\tx", "two", "three"}
+        assert exported.sources["seg_id"][0] == "a\\nb\\tc"
+        assert len(exported.preferences) == 6
+    with connection:
+        connection.execute("UPDATE candidate SET system = ? WHERE system = 'two'", ("A\\tx",))
+    connection.close()
+    assert "rename it" in command("collect", "export", str(path), "-o", str(tmp_path / "other.jsonl"), code=2).err
 
 
 def test_one_answer_for_everything_is_flagged(campaign):
