@@ -180,6 +180,34 @@ def test_a_tab_that_was_left_open_is_told_what_was_saved(campaign, new_page):
     assert answers(path) == [[5]]
 
 
+@pytest.mark.parametrize("arrived", [False, True])
+def test_an_answer_can_be_sent_again_after_its_request_was_stopped(campaign, new_page, arrived):
+    path, created = campaign("fluency", data=small())
+    page = new_page({}, 1280, "light")
+    sent = []
+
+    def stop(route):
+        sent.append(route.request.url)
+        if arrived:
+            route.fetch(max_redirects=0)
+        route.abort("aborted")
+
+    with serving(path) as address:
+        page.clock.install()
+        start(page, address, created.links["judge1"])
+        page.route("**/judge", stop)
+        for key in ("3", "Enter", "4", "Enter", "Enter"):
+            page.keyboard.press(key)
+        page.wait_for_timeout(200)
+        assert len(sent) == 1
+        page.unroute("**/judge")
+        page.clock.fast_forward(3000)
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/judge" if arrived else "**/item/2")
+        assert arrived == page.get_by_role("heading", name="Already saved").is_visible()
+    assert answers(path) == [[3] if arrived else [4]]
+
+
 def test_without_script_by_tab_and_arrows(campaign, open_page):
     path, created = campaign("fluency", data=small(sources=1, outputs=("one",)))
     page = open_page(java_script_enabled=False)

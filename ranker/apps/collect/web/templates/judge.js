@@ -100,11 +100,13 @@
     if (used) event.preventDefault();
   });
 
-  // refuse a second click while the first request is on its way
+  // refuse a second click while the first request is on its way, for three seconds, because no event tells of a request
+  // that the judge stopped; the server accepts a form once
   let sent = false;
   document.addEventListener("submit", event => {
-    if (sent) event.preventDefault();
+    if (sent) { event.preventDefault(); return; }
     sent = true;
+    setTimeout(() => { sent = false; }, 3000);
   });
   // reload a page from the browser's memory: its form was sent already, or others were sent since
   window.addEventListener("pageshow", event => { sent = false; if (event.persisted) location.reload(); });
