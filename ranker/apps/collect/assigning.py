@@ -101,17 +101,17 @@ def left_for(connection: sqlite3.Connection, judge: int) -> int:
 
 
 def _left_open(connection: sqlite3.Connection, judge: int, now: float) -> tuple[int, bool] | None:
+    """Return the id of an item that too few judges have answered or opened lately, and False; None if there is none."""
+    # SQLite begins a CROSS JOIN with its first table: open assignments are few
     row = connection.execute(
-        "SELECT open.id AS open, open.item FROM assignment AS open JOIN item ON item.id = open.item "
-        "WHERE open.answer IS NULL AND open.at < ? AND item.role = ? AND NOT EXISTS "
-        "(SELECT 1 FROM assignment WHERE judge = ? AND item = open.item) ORDER BY open.at LIMIT 1",
-        (now - HELD_SECONDS, PLAIN, judge),
+        "SELECT open.item FROM assignment AS open CROSS JOIN item ON item.id = open.item "
+        "WHERE open.answer IS NULL AND open.at < :since AND open.repeat = 0 AND item.role = :role AND item.wanted > "
+        "(SELECT count(*) FROM assignment WHERE item = open.item AND repeat = 0 "
+        "AND (answer IS NOT NULL OR at >= :since)) AND NOT EXISTS "
+        "(SELECT 1 FROM assignment WHERE judge = :judge AND item = open.item) ORDER BY open.at LIMIT 1",
+        {"since": now - HELD_SECONDS, "role": PLAIN, "judge": judge},
     ).fetchone()
-    if row is None:
-        return None
-    # held anew by the judge who takes it over, so that it does not go to everybody
-    connection.execute("UPDATE assignment SET at = ? WHERE id = ?", (now, row["open"]))
-    return row["item"], False
+    return None if row is None else (row["item"], False)
 
 
 def _gold(

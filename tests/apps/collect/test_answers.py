@@ -273,15 +273,39 @@ def test_the_order_of_outputs_is_shuffled_for_each_judge_and_the_answer_undoes_i
 
 
 def test_an_item_that_was_left_open_goes_to_somebody_else_after_a_while(campaign):
-    path, _ = campaign("fluency", data=small(sources=1, outputs=("one",)))
+    path, _ = campaign("fluency", judges=4, data=small(sources=1, outputs=("one",)))
     connection = connect(path)
-    settings = settings_of(connection)
+    judges = [row["id"] for row in connection.execute("SELECT id FROM person WHERE role = 'judge' ORDER BY id")]
+    held = assigning.HELD_SECONDS
+
+    def assigned(judge, now):
+        return assigning.next_assignment(connection, settings_of(connection), judges[judge], now)
+
+    with transaction(connection):
+        assert [assigned(0, 0.0), assigned(0, 1.0), assigned(1, 1.0), assigned(1, held + 1)] == [1, 1, None, 2]
+        # the second judge has as long
+        assert [assigned(2, held + 2), assigned(2, 2 * held + 1), assigned(2, 2 * held + 2)] == [None, None, 3]
+        # the first judge's time runs from the beginning
+        assigning.save(connection, judges[0], 1, [3], 1, 2 * held + 3)
+        assert connection.execute("SELECT seconds FROM assignment WHERE id = 1").fetchone()[0] == 2 * held + 3
+        assert assigned(3, 9 * held) is None
+    connection.close()
+
+
+def test_a_repetition_that_was_left_open_goes_to_nobody_else(campaign):
+    path, _ = campaign("fluency", data=small(sources=5, outputs=("one",)), repeat=1.0)
+    connection = connect(path)
     first, second = (row["id"] for row in connection.execute("SELECT id FROM person WHERE role = 'judge' ORDER BY id"))
     with transaction(connection):
-        assert assigning.next_assignment(connection, settings, first, 0.0) == 1
-        assert assigning.next_assignment(connection, settings, first, 1.0) == 1
-        assert assigning.next_assignment(connection, settings, second, 1.0) is None
-        assert assigning.next_assignment(connection, settings, second, assigning.HELD_SECONDS + 1) == 2
+        last = (
+            "SELECT 1 FROM assignment WHERE id = ? AND repeat AND NOT EXISTS (SELECT 1 FROM item WHERE place NOT NULL)"
+        )
+        key = 0
+        while not connection.execute(last, (key,)).fetchone():
+            key = assigning.next_assignment(connection, settings_of(connection), first, 0.0)
+            if not connection.execute(last, (key,)).fetchone():
+                assigning.save(connection, first, key, [3], 1, 9.0)
+        assert assigning.next_assignment(connection, settings_of(connection), second, 9999.0) is None
     connection.close()
 
 
