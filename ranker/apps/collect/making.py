@@ -38,13 +38,15 @@ class CreatedCampaign:
     """Numbers of items and skipped sources in a new campaign, and the personal links, which are not stored.
 
     `unmarked` is the number of `gold` items without prefilled marks, but 0 if other items lack them as often;
-    `passed_over` is the number of sources without two different outputs.
+    `passed_over` is the number of sources without two different outputs; `shared` is the number of items that go to
+    several judges with an overlap.
     """
 
     items: int
     gold: int
     unmarked: int
     passed_over: int
+    shared: int
     links: dict[str, str]
 
 
@@ -77,6 +79,7 @@ def make_campaign(
             count, passed_over = _fill(connection, dataset, settings, PLAIN, generator, prefill=marks)
             if not count:
                 raise DataError("contains nothing to judge: no source has two different outputs", file=dataset.name)
+            shared = _share(connection, settings, generator) if settings.next == "overlap" else 0
             known = 0
             if gold is not None:
                 known, _ = _fill(connection, gold, settings, GOLD, generator, gold_answers, gold_marks)
@@ -93,7 +96,7 @@ def make_campaign(
                 for code in (access.OWNER, *judges)
             }
         save(connection, path)
-    return CreatedCampaign(count, known, unmarked if share > bare[PLAIN][1] else 0, passed_over, links)
+    return CreatedCampaign(count, known, unmarked if share > bare[PLAIN][1] else 0, passed_over, shared, links)
 
 
 def _check(dataset: Dataset, settings: CampaignSettings, kind: TaskKind) -> None:
@@ -121,7 +124,8 @@ def _fill(
     columns = [dataset.candidates[name].tolist() for name in ("system", "text", "is_reference")]
     created = passed_over = 0
     # a system's outputs of a document follow each other where errors are marked
-    documents: dict[tuple[object, ...], tuple[int, float, bool]] = {}
+    documents: dict[tuple[object, ...], tuple[int, float]] = {}
+    wanted = 1 if settings.next == "overlap" else settings.judges_per_item
     for source, row in enumerate(_rows(dataset)):
         block = slice(*dataset.reference_offsets[source : source + 2])
         key = insert(connection, "source", role=role, **row)
@@ -147,12 +151,10 @@ def _fill(
             known = None if answers is None else [value[rows[0]] for rows in chosen]
             if known and kind.compares and len(set(known)) < 2:
                 continue
-            several = settings.next != "overlap" or generator.random() < settings.overlap
             rank, document = number + generator.random(), None
             if kind.severities and role == PLAIN and row["doc"] is not None:
                 whole = (row["lp"], row["doc"], systems[chosen[0][0]])
-                document, rank, several = documents.setdefault(whole, (len(documents) + 1, rank - number, several))
-            wanted = settings.judges_per_item if several else 1
+                document, rank = documents.setdefault(whole, (len(documents) + 1, rank - number))
             insert(
                 connection,
                 "item",
@@ -174,6 +176,18 @@ def _fill(
                 check_cells(title, names, dataset.name)
         passed_over += created == before
     return created, passed_over
+
+
+def _share(connection: sqlite3.Connection, settings: CampaignSettings, generator: random.Random) -> int:
+    """Give the overlap, at least one item or one system's output of a document, to several judges; count its items."""
+    groups: dict[int, list[int]] = {}
+    for item, document in connection.execute("SELECT id, document FROM item WHERE role = ? ORDER BY id", (PLAIN,)):
+        groups.setdefault(document or -item, []).append(item)
+    number = max(round(settings.overlap * len(groups)), settings.overlap > 0)
+    items = [*itertools.chain(*generator.sample([*groups.values()], number))]
+    values = [(settings.judges_per_item, item) for item in items]
+    connection.executemany("UPDATE item SET wanted = ? WHERE id = ?", values)
+    return len(items)
 
 
 def _rows(dataset: Dataset) -> list[dict[str, Any]]:

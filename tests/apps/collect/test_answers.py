@@ -311,9 +311,8 @@ def test_a_repetition_that_was_left_open_goes_to_nobody_else(campaign):
 
 def test_overlap_gives_a_share_of_the_items_to_several_judges(campaign, sample):
     path, created = campaign("ranking", judges=3, next="overlap", overlap=0.3, judges_per_item=2)
-    wanted = rows(path, "SELECT sum(wanted), count(*) FROM item")[0]
-    assert wanted[1] == created.items
-    assert 1.2 * wanted[1] < wanted[0] < 1.4 * wanted[1]
+    assert rows(path, "SELECT sum(wanted) - count(*), count(*) FROM item") == [(created.shared, created.items)]
+    assert created.shared == round(0.3 * created.items)
     connection = connect(path)
     settings = settings_of(connection)
     judges = [row["id"] for row in connection.execute("SELECT id FROM person WHERE role = 'judge'")]
@@ -327,6 +326,15 @@ def test_overlap_gives_a_share_of_the_items_to_several_judges(campaign, sample):
     given = dict(rows(path, "SELECT given, count(*) FROM item WHERE wanted = 2 AND given > 0 GROUP BY given"))
     assert given.get(2, 0) >= 8
     assert given.get(1, 0) <= 3
+
+
+@pytest.mark.parametrize(("overlap", "shared"), [(0.0, 0), (0.01, 1), (0.2, 1), (0.5, 3), (1.0, 6)])
+@pytest.mark.parametrize("seed", [0, 5])
+def test_an_overlap_is_the_same_number_of_items_for_every_seed(campaign, overlap, shared, seed):
+    data = small(sources=6, outputs=("one",))
+    path, created = campaign("fluency", data=data, next="overlap", overlap=overlap, judges_per_item=3, seed=seed)
+    assert created.shared == shared
+    assert rows(path, "SELECT count(*) FROM item WHERE wanted = 3") == [(shared,)]
 
 
 def test_a_quota_ends_the_work_of_a_judge(campaign):

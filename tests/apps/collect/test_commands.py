@@ -247,7 +247,7 @@ def test_the_options_of_a_message_on_control_items_mean_what_it_says(tmp_path, c
         ([], ("uniform", 1), ", each by 1 of 3 judges;"),
         (["--judges-per-item", "2"], ("uniform", 2), ", each by 2 of 3 judges;"),
         (["--judges-per-item", "3"], ("uniform", 3), ";"),
-        (["--overlap", "0.3"], ("overlap", 2), ";"),
+        (["--overlap", "0.3"], ("overlap", 2), ", 249 of them by 2 judges;"),
         (["--overlap", "0", "--judges-per-item", "3"], ("overlap", 3), ";"),
     ],
 )

@@ -526,7 +526,7 @@ def test_documents_are_judged_in_their_order_and_each_by_the_same_judge(campaign
     def choose(code):
         return lambda texts: seen[code].append(texts[0]) or [50]
 
-    # where every item goes to one judge, the last to finish is helped with his document
+    # where items go to one judge, the last to finish is helped with his document
     rounds = created.items if several > 1 else 5
     judge_in_file(path, {code: (choose(code), 9) for code in seen}, rounds)[0].close()
     for texts in seen.values():
@@ -537,7 +537,7 @@ def test_documents_are_judged_in_their_order_and_each_by_the_same_judge(campaign
             else:
                 runs.append([text])
         assert all([text[2] for text in run] in (["0", "1", "2"], ["0", "2"]) for run in runs[:-1])
-        assert runs[-1][0][2] == "0"
+        assert runs[-1][0][2] == "0" or next_item == "overlap"
         assert len(texts) == len(set(texts))
     assert len({*seen["judge1"], *seen["judge2"]}) == min(created.items, 2 * rounds)
 
