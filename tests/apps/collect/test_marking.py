@@ -542,6 +542,17 @@ def test_documents_are_judged_in_their_order_and_each_by_the_same_judge(campaign
     assert len({*seen["judge1"], *seen["judge2"]}) == min(created.items, 2 * rounds)
 
 
+def test_every_document_is_begun_before_any_goes_to_a_second_judge(campaign):
+    path, _ = campaign("esa", judges=5, data=documents(), judges_per_item=2)
+    codes = [f"judge{number}" for number in range(1, 6)]
+    connection, _ = judge_in_file(path, dict.fromkeys(codes, (lambda texts: [50], 9)), 8)
+    query = "SELECT judge, document FROM assignment JOIN item ON item.id = item ORDER BY assignment.id"
+    begun = list(dict.fromkeys((row["judge"], row["document"]) for row in connection.execute(query)))
+    connection.close()
+    assert len({document for _, document in begun[:6]}) == 6
+    assert len(begun) > 6
+
+
 @pytest.mark.parametrize("show", ["source", "reference"])
 def test_what_precedes_in_a_document_is_shown_for_checks_too(campaign, show, monkeypatch):
     monkeypatch.setattr(pages, "_EARLIER", 4)
