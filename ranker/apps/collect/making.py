@@ -139,12 +139,13 @@ def _fill(
             system, text, is_reference = (column[candidate] for column in columns)
             more = {"system": system, "text": text, "is_reference": int(is_reference)}
             code = insert(connection, "candidate", source=key, **more)
-            same.setdefault(text, []).append(code)
+            look = text if kind.severities else _as_seen(text)
+            same.setdefault(look, []).append(code)
             systems[code] = system
             if answers is not None and candidate in answers:
-                value.setdefault(same[text][0], answers[candidate])
+                value.setdefault(same[look][0], answers[candidate])
             if candidate in prefill:
-                marks.setdefault(same[text][0], json.dumps(prefill[candidate]))
+                marks.setdefault(same[look][0], json.dumps(prefill[candidate]))
         outputs = [rows for rows in same.values() if answers is None or rows[0] in value]
         before = created
         for number, chosen in enumerate(_groups(outputs, kind, generator)):
@@ -188,6 +189,11 @@ def _share(connection: sqlite3.Connection, settings: CampaignSettings, generator
     values = [(settings.judges_per_item, item) for item in items]
     connection.executemany("UPDATE item SET wanted = ? WHERE id = ?", values)
     return len(items)
+
+
+def _as_seen(text: str) -> str:
+    """Return a text with single spaces within lines and no white space around it, which looks the same on a page."""
+    return "\n".join(" ".join(line.split()) for line in text.strip().splitlines())
 
 
 def _rows(dataset: Dataset) -> list[dict[str, Any]]:

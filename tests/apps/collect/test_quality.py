@@ -201,8 +201,9 @@ def test_pieces_add_up_to_the_text(text):
     assert "".join(pieces_of(text)) == text
 
 
-def test_identical_outputs_are_shown_once_and_exported_for_all_systems(campaign):
-    data = made([(["r"], [f"same {n}", f"other {n}", f"same {n}"]) for n in range(3)], lp="de-en")
+@pytest.mark.parametrize("again", ["same {}", " same  {}\u00a0\r\n"])
+def test_identical_outputs_are_shown_once_and_exported_for_all_systems(campaign, again):
+    data = made([(["r"], [f"same {n}", f"other {n}", again.format(n)]) for n in range(3)], lp="de-en")
     path, created = campaign("ranking", data=data, judges=1)
     assert created.items == 3
     shown = []
@@ -215,6 +216,7 @@ def test_identical_outputs_are_shown_once_and_exported_for_all_systems(campaign)
     assert shown == [2, 2, 2]
     dataset = dataset_of(connection, settings)
     connection.close()
+    assert dataset.candidates["text"].tolist() == data.candidates["text"].tolist()
     systems = dataset.candidates["system"]
     rows = dataset.preferences
     got = {
@@ -222,6 +224,17 @@ def test_identical_outputs_are_shown_once_and_exported_for_all_systems(campaign)
         for row in rows[rows["first"] < 3].to_dict("records")
     }
     assert got == {("s0", "s1"): (">", True), ("s0", "s2"): ("=", False), ("s1", "s2"): ("<", False)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "items"), [("ranking", 2), ("pairwise", 2), ("fluency", 6), ("score", 6), ("esa", 8), ("mqm", 8)]
+)
+def test_outputs_that_differ_in_spaces_only_are_one_item_unless_characters_are_marked(campaign, kind, items):
+    outputs = [("", " \n"), ("a b", "a\u3000 b "), ("a b", "a\nb"), ("a b", "ab")]
+    data = made([(["r"], [*texts]) for texts in outputs], lp="de-en")
+    # a line break is seen
+    _, created = campaign(kind, data=data)
+    assert (created.items, created.passed_over) == (items, 2 if items == 2 else 0)
 
 
 @pytest.mark.parametrize("character", ["\t", "\n", "\r"])
