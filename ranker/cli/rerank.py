@@ -50,7 +50,7 @@ def command(
         str | None,
         Option(
             help="Choose the hypothesis that scores best in this metric against --references, or in "
-            "given[file=FILE], which has one score per line of the list.",
+            "given[file=FILE], which has one score per hypothesis, in the order of the list or with systems.",
             metavar="METRIC",
         ),
     ] = None,
@@ -104,7 +104,7 @@ def command(
     scored = _scores_in_file(oracle)
     ranker = Ranker.load(model) if model is not None else None
     reported = _reported(report)
-    lists, references, ids = _read(nbest, refs, source, each)
+    lists, references, dataset = _read(nbest, refs, source, each)
     compared = references is not None and len(references.references) > 0
     if not compared and ((oracle and scored is None) or report):
         raise OptionError("--oracle and --report need references: give -r FILE")
@@ -125,7 +125,7 @@ def command(
         elif weights is not None:
             scores = _model_scores(lists, weights)
         elif scored is not None:
-            scores = _given_scores(lists, scored)
+            scores = _given_scores(lists, references, dataset, scored)
         else:
             assert references is not None
             objective = RankerScorer(ranker) if ranker is not None else make_scorer(oracle, None)
@@ -137,6 +137,7 @@ def command(
         if chosen is None:
             sentences = None if references is None else len(references.sources)
             chosen = best_hypotheses(lists, scores, sentences, out)
+    ids = None if dataset is None else dataset.sources["seg_id"].tolist()
     _print(lists, ids, chosen, scores, form)
     if references is not None:
         _report(lists, references, reported, chosen)
@@ -157,8 +158,8 @@ def _check_choice(
 
 def _read(
     nbest: str, refs: list[Path] | None, source: Path | None, each: int | None
-) -> tuple[NBestList, Dataset | None, list[str] | None]:
-    """Return the hypotheses, the references and sources that are given or belong to them, and the ids of the sources.
+) -> tuple[NBestList, Dataset | None, Dataset | None]:
+    """Return the hypotheses, the references and sources that are given or belong to them, and their data set.
 
     The last two are None if they are unknown.
     """
@@ -180,7 +181,7 @@ def _read(
         references = with_given_texts(dataset, given, sources=source is not None, references=bool(refs))
     if references is not None and len(references.references):
         check_sentences(lists, references)
-    return lists, references, None if dataset is None else dataset.sources["seg_id"].tolist()
+    return lists, references, dataset
 
 
 def _no_references(lists: NBestList) -> Dataset:
@@ -190,11 +191,19 @@ def _no_references(lists: NBestList) -> Dataset:
     return references_of([""] * (int(lists.sentence.max(initial=-1)) + 1), [], [], lists.name)
 
 
-def _given_scores(lists: NBestList, scored: ExternalScores) -> FloatArray:
+def _given_scores(
+    lists: NBestList, references: Dataset | None, dataset: Dataset | None, scored: ExternalScores
+) -> FloatArray:
+    import numpy as np
+
+    from ranker.apps.tuning.hypotheses import check_last, dataset_of
+
     if note := scored.direction_note():
         print_note(note)
     sign = 1.0 if scored.higher_is_better else -1.0
-    return sign * scored.in_order(len(lists), f"the hypotheses of {lists.name}")
+    references = references if references is not None else _no_references(lists)
+    check_last(lists, references)
+    return sign * scored.of_hypotheses(dataset_of(lists, references, np.arange(len(lists))), dataset)
 
 
 def _reported(report: list[str] | None) -> list[Scorer]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -129,6 +130,63 @@ def test_scores_of_hypotheses_choose_from_an_n_best_list(ranker: Run) -> None:
     assert chosen == "a b\ne\nngrams.1.f1 0.500000\n"
     assert ranker("rerank", "x.nbest", "--mbr", "ngrams.1.recall") == "a b\ne\n"
     assert ranker("rerank", "x.nbest", "--oracle", "length.longer", "--references", "x.ref") == "a b\ne\n"
+
+
+LIST = "0 ||| a b ||| f= 1\n0 ||| c d ||| f= 2\n1 ||| e f ||| f= 1\n1 ||| g h ||| f= 1\n"
+BY_SYSTEM = {
+    "x.seg.score": "A\t.9\nA\t.1\nB\t.3\nB\t.2\n",
+    "x.csv": "seg_id,system,score\n1,A,.9\n2,A,.1\n1,B,.3\n2,B,.2\n",
+    "x.json": json.dumps(
+        {
+            "out/A.txt": [{"mt": "a b", "COMET": 0.9}, {"mt": "e f", "COMET": 0.1}],
+            "B": [{"mt": "c d", "COMET": 0.3}, {"mt": "g h", "COMET": 0.2}],
+        }
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BY_SYSTEM)
+def test_scores_of_the_systems_of_a_data_set_choose_among_its_candidates(name: str, ranker: Run) -> None:
+    records = [("x", {"A": "a b", "B": "c d"}), ("y", {"A": "e f", "B": "g h"})]
+    Path("two.json").write_text(json.dumps([{"source": source, "candidates": each} for source, each in records]))
+    Path(name).write_text(BY_SYSTEM[name])
+    assert ranker("rerank", "two.json", "--oracle", f"given[file={name}]", "--no-checks") == "a b\ng h\n"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        *["seg_id,score\n0,.1\n0,.2\n1,.1\n1,.2\n", "seg_id,score\n1,.1\n1,.2\n2,.1\n2,.2\n"],
+        *["seg_id,score\nd:9,.1\nd:9,.2\nd:3,.1\nd:3,.2\n", "seg_id,score\n1,.1\n2,.2\n3,.1\n4,.2\n"],
+        *["system,score\nfirst,.1\nsecond,.2\nfirst,.1\nsecond,.2\n", "system,score\nx,.1\nx,.2\nx,.1\nx,.2\n"],
+        "src,mt,score\nx,a b,.1\nx,c d,.2\ny,e f,.1\ny,g h,.2\n",
+    ],
+)
+def test_scores_that_agree_with_the_order_of_an_n_best_list_choose_from_it(rows: str, ranker: Run) -> None:
+    Path("y.nbest").write_text(LIST)
+    Path("y.src").write_text("x\ny\n")
+    Path("y.csv").write_text(rows)
+    assert ranker("rerank", "y.nbest", "-s", "y.src", "--oracle", "given[file=y.csv]", "--no-checks") == "c d\ng h\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ("mt,score\na b,.1\nc d,.2\ng h,.1\ne f,.2\n", "y.csv:4: this score belongs to the translation 'g h', but"),
+        ("src,score\nx,.1\ny,.2\nx,.1\ny,.2\n", "y.csv:3: this score belongs to the source 'y', but y.nbest[0]"),
+        ("seg_id,score\n1,.1\n1,.2\n0,.1\n0,.2\n", "y.csv:2: seg_id '1' is in the place of a score for y.nbest[0]"),
+        ("seg_id,score\na,.1\nb,.2\na,.1\nb,.2\n", "y.csv:3: seg_id 'b' is in the place of a score for y.nbest[0]"),
+        ("system,score\nA,.1\nA,.2\nB,.1\nB,.2\n", "y.csv:3: system 'A' has a second score for y.nbest[0]: expected"),
+    ],
+)
+def test_scores_that_contradict_the_order_of_an_n_best_list_are_refused(
+    rows: str, says: str, ranker: Run, refused: Refused
+) -> None:
+    Path("y.nbest").write_text(LIST)
+    Path("y.src").write_text("x\ny\n")
+    Path("y.csv").write_text(rows)
+    command_line = ["rerank", "y.nbest", "-s", "y.src", "--oracle", "given[file=y.csv,direction=higher]", "--no-checks"]
+    refused(*command_line, says=re.escape(says))
 
 
 def test_features_that_are_metrics_are_marked(ranker: Run) -> None:

@@ -94,14 +94,46 @@ class SegmentScores:
         """Make an error about a row, or about the whole file."""
         return DataError(what, file=self.file) if row is None else _error(what, self.file, row)
 
-    def in_order(self, number: int, things: str) -> FloatArray:
-        """Return the scores in file order; raise an error unless there are `number`, one for each of `things`."""
-        if len(self.rows) != number:
-            raise self.error(f"has {counted(len(self.rows), 'score')}, expected {number:,}, one for each of {things}")
+    def in_order(self, dataset: Dataset) -> FloatArray:
+        """Return the scores in file order, which must be the order of the hypotheses, the candidates of `dataset`."""
+        if len(self.rows) != len(dataset):
+            what = f"has {counted(len(self.rows), 'score')}, expected {len(dataset):,}"
+            raise self.error(f"{what}, one for each of the hypotheses of {dataset.name}")
         lacking = next((row for row in self.rows if math.isnan(row.score)), None)
         if lacking is not None:
             raise self.error("the score is missing, expected a number", lacking)
+        self._check_texts(dataset, np.arange(len(dataset)))
+        self._check_places(dataset)
         return self.values
+
+    def _check_places(self, dataset: Dataset) -> None:
+        """Refuse rows whose segments or systems show that they are not in the order of the candidates."""
+        source = dataset.candidate_source
+        expected = f"expected scores in the order of the hypotheses of {dataset.name}"
+        if self.rows[0].seg_id is not None:
+            own = dataset.sources["seg_id"].to_numpy(object)[source]
+            given = np.array([row.seg_id for row in self.rows], dtype=object)
+            by_number = all(map(_is_index, {*own, *given}))
+            segment, own_segment = (
+                np.unique(ids.astype(np.int64), return_inverse=True)[1] if by_number else pd.factorize(ids)[0]
+                for ids in (given, own)
+            )
+            # segments may be numbered from another number, or lines in place of segments
+            wrong = np.flatnonzero((segment != own_segment) & (segment != np.arange(len(segment))).any())
+            for at in wrong[:1].tolist():
+                place = source_place(dataset, int(source[at]))
+                what = f"seg_id {shown(given[at])} is in the place of a score for {place}"
+                raise self.error(f"{what}: {expected}; sort the rows", self.rows[at])
+        system = [row.system for row in self.rows]
+        again = np.flatnonzero(pd.DataFrame({"source": source, "system": system}).duplicated())
+        for at in again[:1].tolist() if len(set(system)) > 1 else []:
+            what = f"system {shown(system[at])} has a second score for {source_place(dataset, int(source[at]))}"
+            raise self.error(f"{what}: {expected}, not by system", self.rows[at])
+
+    def names_systems(self, dataset: Dataset) -> bool:
+        """True if the rows are of several systems, any of which is a system of the data set."""
+        known, systems = _system_names(dataset), {row.system for row in self.rows} - {None}
+        return len(systems) > 1 and any(_fitting(str(system), known) for system in systems)
 
     def of_candidates(self, dataset: Dataset, pairs: Sequence[str] = ()) -> FloatArray:
         """Return the score of each candidate of a data set, shape (candidates,); NaN if missing."""
@@ -158,7 +190,7 @@ class SegmentScores:
 
     def _systems(self, dataset: Dataset) -> list[str | None]:
         """Return each row's system by its name in the data set, None for systems that the data set lacks."""
-        known = list(dict.fromkeys(dataset.candidates["system"].to_numpy(object)))
+        known = _system_names(dataset)
         by_name: dict[str | None, str | None] = {}
         for row in self.rows:
             if row.system in by_name:
@@ -172,11 +204,7 @@ class SegmentScores:
                     raise self.error(what, row)
                 by_name[None] = known[0]
                 continue
-            # COMET names systems by the paths of their files
-            bare = row.system.replace("\\", "/").rsplit("/", 1)[-1]
-            fitting = [spelling for spelling in (row.system, bare, bare.rsplit(".", 1)[0]) if spelling in known][:1]
-            fitting = fitting or [name for name in known if name.rsplit(".", 1)[0] == bare]
-            fitting = fitting or [name for name in known if f".{name}." in f".{bare}."]
+            fitting = _fitting(row.system, known)
             by_name[row.system] = fitting[0] if len(fitting) == 1 else None
         if not any(by_name.values()):
             row = self.rows[0]
@@ -252,6 +280,19 @@ class SegmentScores:
                 raise self.error(f"{what} of its segments in {dataset.name}", self.rows[rows[-1]])
             source[rows] = fitting
         return source
+
+
+def _system_names(dataset: Dataset) -> list[str]:
+    return list(dict.fromkeys(dataset.candidates["system"].to_numpy(object)))
+
+
+def _fitting(system: str, known: Sequence[str]) -> list[str]:
+    """Return the systems among `known` to which the name `system` may refer."""
+    # COMET names systems by the paths of their files
+    bare = system.replace("\\", "/").rsplit("/", 1)[-1]
+    fitting = [spelling for spelling in (system, bare, bare.rsplit(".", 1)[0]) if spelling in known][:1]
+    fitting = fitting or [name for name in known if name.rsplit(".", 1)[0] == bare]
+    return fitting or [name for name in known if f".{name}." in f".{bare}."]
 
 
 def _error(what: str, file: str, row: Row) -> DataError:

@@ -175,11 +175,17 @@ class ExternalScores(SentenceMean):
             )
         return scores
 
-    def in_order(self, number: int, things: str) -> FloatArray:
-        """Return the scores of `number` texts in the order of the file; error messages call the texts `things`."""
+    def of_hypotheses(self, hypotheses: Dataset, dataset: Dataset | None = None) -> FloatArray:
+        """Return the scores of `hypotheses`, which are in the order of the candidates of `dataset` if it is given.
+
+        Scores in the file are assigned by their systems if these are systems of `dataset`, otherwise by their order.
+        """
         if self._scores is None:
-            raise OptionError(f"{self}: expected a file with one score for each of {things}, as in given[file=FILE]")
-        return self._sign(self._scores.values) * self._scores.in_order(number, things)
+            expected = f"expected a file with one score for each of the hypotheses of {hypotheses.name}"
+            raise OptionError(f"{self}: {expected}, as in given[file=FILE]")
+        if dataset is not None and self._scores.names_systems(dataset):
+            return self.sentence_scores(dataset)
+        return self._sign(self._scores.values) * self._scores.in_order(hypotheses)
 
     @property
     def _column(self) -> str:

@@ -223,11 +223,11 @@ def test_scores_without_column_names_are_refused_with_their_line(read: Write) ->
 
 def test_scores_of_something_else_come_in_order(read: Write) -> None:
     scores = read("s.txt", "1\n2\n3\n")
-    assert scores.in_order(3, "the hypotheses of x").tolist() == [1.0, 2.0, 3.0]
-    with pytest.raises(DataError, match=r"s.txt: has 3 scores, expected 1,000, one for each of the hypotheses of x"):
-        scores.in_order(1000, "the hypotheses of x")
+    assert scores.in_order(translated(systems="A")).tolist() == [1.0, 2.0, 3.0]
+    with pytest.raises(DataError, match=r"s.txt: has 3 scores, expected 6, one for each of the hypotheses of data"):
+        scores.in_order(translated())
     with pytest.raises(DataError, match=r"s.txt:2: the score is missing, expected a number"):
-        read("s.txt", "1\nNone\n").in_order(2, "the hypotheses of x")
+        read("s.txt", "1\nNone\n2\n").in_order(translated(systems="A"))
 
 
 @pytest.mark.parametrize(("own", "given"), [(1, 0), (0, 1)])
