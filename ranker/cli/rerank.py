@@ -208,9 +208,9 @@ def _given_scores(
 
 def _reported(report: list[str] | None) -> list[Scorer]:
     from ranker.extractors.base import check_new_texts
-    from ranker.ranking.scorers import make_scorer
+    from ranker.ranking.scorers import make_scorer, systems_scorer
 
-    reported = [make_scorer(name, None) for name in listed(report)]
+    reported = [systems_scorer(make_scorer(name, None)) for name in listed(report)]
     for scorer in reported:
         check_new_texts(scorer.feature_set.members, "hypotheses")
     return reported

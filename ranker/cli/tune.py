@@ -71,7 +71,7 @@ def command(
     """Tune the weights of a system's features to a metric (MERT).
 
     The command finds the weights that choose the best-scoring hypotheses from n-best lists. Line searches are exact for
-    the metric. Scores are corpus-level.
+    the metric. Scores are corpus-level, so a ranker scores without features that compare candidates.
 
     Example: ranker tune --nbest dev.nbest --references dev.ref0 --metric "bleu[order=4]"
     """
@@ -84,11 +84,12 @@ def command(
     from ranker.apps.tuning.state import State
     from ranker.apps.tuning.weights import read_weights, weights_files, write_weights
     from ranker.corpora.formats.nbest_reading import read_nbest
-    from ranker.ranking.scorers import make_scorer
+    from ranker.ranking.scorers import make_scorer, systems_scorer
 
     weights_files(weights)
-    objective = make_scorer(single(metric), model)
-    further = (make_scorer(name, None) for name in listed(report))
+    # hypotheses of a growing list and of a choice must have the same scores
+    objective = systems_scorer(make_scorer(single(metric), model))
+    further = (systems_scorer(make_scorer(name, None)) for name in listed(report))
     reported = list({scorer.name: scorer for scorer in (objective, *further)}.values())
     called = Decoder(decoder) if decoder is not None else None
     references = read_references(refs or [], source)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ranker.ranking.ranker import Ranker
 from tests.effort import thorough
 
 EXTRA = ["--restarts", "2"]
@@ -79,6 +80,32 @@ def test_tuning_to_a_trained_ranker(call, dev):
     assert scores["tuned"] >= scores["start"]
     best, _ = call("rerank", "dev.nbest", "--model", "r.model", *dev[2:], "-f", "jsonl")
     assert sum(json.loads(line)["score"] for line in best.splitlines()) / 120 >= scores["tuned"]
+
+
+def test_tuning_to_a_ranker_leaves_out_features_that_compare_candidates(call, dev):
+    Ranker("chrf,consensus.diverse", C=0.01).fit("sample").save("r.model")
+    out, notes = call("tune", *dev, "--model", "r.model", *EXTRA, "-f", "json")
+    assert "note: systems are scored without consensus: comparing candidates" in notes
+    document = json.loads(out)
+    assert "|systems:without consensus|" in document["signature"]
+    # of a list and of a choice from it, so equal only if no hypothesis's score depends on the others
+    row, step = document["scores"][0], document["iterations"][0]
+    assert [row["start"], row["tuned"]] == pytest.approx([step["start"], step["score"]], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "command_line",
+    [
+        ["tune", "--nbest", "dev.nbest", "-m", "consensus.diverse"],
+        ["tune", "--nbest", "dev.nbest", "-m", "chrf", "--report", "consensus.diverse"],
+        ["rerank", "dev.nbest", "--oracle", "chrf", "--report", "consensus.diverse"],
+        ["tune", "--nbest", "dev.nbest", "--model", "consensus"],
+    ],
+)
+def test_what_only_compares_candidates_scores_no_choice(command_line, call, refused):
+    Path("dev.nbest").write_text("0 ||| a b ||| f= 1\n0 ||| c d ||| f= 2\n")
+    Path("r").write_text("a b\n")
+    refused(*command_line, "-r", "r", says="(consensus.diverse|the model) compares candidates with one another")
 
 
 @thorough

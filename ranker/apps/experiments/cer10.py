@@ -80,6 +80,8 @@ def chosen(names: Iterable[str]) -> dict[str, tuple[Metric | Scorer, str]]:
                 f"unknown metric {name!r}{nearest(name, list(METRICS))}; expected one of {', '.join(METRICS)}, "
                 f"a metric of this package or a model: {error}"
             ) from None
+        # refuses metrics that compare candidates
+        systems_scorer(scorer_of(metrics[name][0]))
     return metrics
 
 

@@ -256,6 +256,8 @@ def test_unknown_metrics_are_refused():
     ):
         cer10.chosen(["BLEU:6"])
     assert cer10.chosen(["chrf"])["chrf"][1] == "other"
+    with pytest.raises(OptionError, match=r"consensus\.diverse compares candidates with one another"):
+        cer10.chosen(["consensus.diverse"])
 
 
 def test_language_model_learns_from_the_other_corpus_in_the_same_language(preferred):
