@@ -135,7 +135,12 @@ ExcludeSelfOption = Annotated[
     ),
 ]
 EachOption = Annotated[
-    int | None, Option("--per-source", help="Number of consecutive lines of plain text per source.", min=1)
+    int | None,
+    Option(
+        "--per-source",
+        help="Number of consecutive lines of plain text, or records of single outputs, per source.",
+        min=1,
+    ),
 ]
 ChecksOption = Annotated[
     bool,

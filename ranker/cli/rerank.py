@@ -88,13 +88,15 @@ def command(
     with a metric is not checked: it measures the best score that the list can reach.
 
     In plain text, N consecutive lines are the hypotheses of one sentence; N is --per-source, or follows from the number
-    of lines in -s or -r. JSON and tables include their references.
+    of lines in -s or -r. --per-source also groups records of single outputs that have no sources. Other JSON and tables
+    state their sources and include their references.
 
     Example: ranker rerank candidates.json --mbr chrf
     """
     import numpy as np
 
     from ranker.apps.tuning.hypotheses import all_hypotheses
+    from ranker.apps.tuning.hypothesis_files import is_list_of_outputs
     from ranker.apps.tuning.reranking import best_hypotheses, oracle_choice, outranked_hypotheses, sound_scores
     from ranker.ranking.ranker import Ranker
     from ranker.ranking.scorers import RankerScorer, make_scorer, votes_of
@@ -137,6 +139,10 @@ def command(
         if chosen is None:
             sentences = None if references is None else len(references.sources)
             chosen = best_hypotheses(lists, scores, sentences, out)
+    if len(lists) == lists.sentences:
+        advice = "; if N records belong to a source, give --per-source N"
+        grouped = dataset is not None and is_list_of_outputs(dataset)
+        print_note(f"no source has more than one hypothesis, so there is nothing to choose{advice if grouped else ''}")
     ids = None if dataset is None else dataset.sources["seg_id"].tolist()
     _print(lists, ids, chosen, scores, form)
     if references is not None:

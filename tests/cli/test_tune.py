@@ -128,7 +128,10 @@ def test_sentences_without_hypotheses_stay_in_step(call):
     Path("gap").write_text("0 ||| a ||| 1 ||| 2\n2 ||| b ||| 1 ||| 3\n")
     out, err = call("rerank", "gap", "--mbr", "chrf", "--scale", "1")
     assert out == "a\n\nb\n"
-    assert err == "ranker: note: 1 sentence without hypotheses (first: sentence 1, numbered from 0)\n"
+    assert err == (
+        "ranker: note: no source has more than one hypothesis, so there is nothing to choose\n"
+        "ranker: note: 1 sentence without hypotheses (first: sentence 1, numbered from 0)\n"
+    )
 
 
 @pytest.mark.parametrize("how", [["--mbr", "chrf"], ["--model", "consensus"]])

@@ -27,8 +27,27 @@ def read_hypotheses(
 
     Files whose names end as those of data sets do, JSON, tables, and names of corpora are data sets; lines with ``|||``
     are in Moses' format, lines such as ``H-0`` in fairseq's, whose sources are a data set; all others are plain text.
-    Only Moses' format has features. ``-`` is standard input.
+    Only Moses' format has features. ``-`` is standard input. `each` is the number of consecutive lines of plain text,
+    or of records without sources and references, for each sentence; other files state their sentences themselves.
     """
+    nbest, dataset = _read(path, sentences, each)
+    sizes = np.bincount(nbest.sentence)
+    wrong = np.flatnonzero((sizes > 0) & (sizes != each))
+    if each is None or not len(wrong):
+        return nbest, dataset
+    if dataset is not None and is_list_of_outputs(dataset):
+        return _of_texts(nbest.text_of(np.arange(len(nbest))), "record", nbest.name, sentences, each), None
+    what = f"sentence {wrong[0]}, numbered from 0, has {sizes[wrong[0]]:,} of the hypotheses"
+    raise DataError(f"{what}, not {each:,}: leave out --per-source, as this file states its sentences", file=nbest.name)
+
+
+def is_list_of_outputs(dataset: Dataset) -> bool:
+    """True if a data set consists of single outputs, without sources and references that tell which belong together."""
+    single = len(dataset) == len(dataset.sources) == len(np.unique(dataset.candidate_source))
+    return single and not len(dataset.references) and bool((dataset.sources["text"] == "").all())
+
+
+def _read(path: str | Path, sentences: int | None, each: int | None) -> tuple[NBestList, Dataset | None]:
     named = str(path)
     if format_of(path) is not None or Path(path).is_dir() or (not Path(path).exists() and named in catalogue.cards()):
         return of_dataset(catalogue.load(path))
@@ -42,7 +61,7 @@ def read_hypotheses(
     if is_fairseq(text):
         nbest, dataset = fairseq_dataset(text, file, file)
         return nbest, dataset if len(dataset.references) or (dataset.sources["text"] != "").any() else None
-    return _of_lines(text.removesuffix("\n").split("\n"), file, sentences, each), None
+    return _of_texts(text.removesuffix("\n").split("\n"), "line", file, sentences, each), None
 
 
 def of_dataset(dataset: Dataset) -> tuple[NBestList, Dataset]:
@@ -51,8 +70,8 @@ def of_dataset(dataset: Dataset) -> tuple[NBestList, Dataset]:
     return _without_features(dataset.name, dataset.candidate_source, candidates["text"].tolist()), dataset
 
 
-def _of_lines(lines: list[str], file: str, sentences: int | None, each: int | None) -> NBestList:
-    """Make an n-best list from plain lines, with the same number of lines for every sentence."""
+def _of_texts(texts: list[str], unit: str, file: str, sentences: int | None, each: int | None) -> NBestList:
+    """Make an n-best list from texts, equally many for every sentence; each is a `unit` of the file."""
     asked = each is not None
     if each is None:
         if not sentences:
@@ -61,8 +80,8 @@ def _of_lines(lines: list[str], file: str, sentences: int | None, each: int | No
                 "or sources (-s) or references (-r)",
                 file=file,
             )
-        each = len(lines) // sentences
-    if not each or len(lines) % each or (sentences is not None and len(lines) != each * sentences):
+        each = len(texts) // sentences
+    if not each or len(texts) % each or (sentences is not None and len(texts) != each * sentences):
         if sentences is None:
             expected = f"a multiple of {each} (--per-source)"
         else:
@@ -70,8 +89,8 @@ def _of_lines(lines: list[str], file: str, sentences: int | None, each: int | No
             expected = (
                 f"{given} for each of {counted(sentences, 'sentence')}: give the sources or references of this list"
             )
-        raise DataError(f"has {counted(len(lines), 'line')}, expected {expected}", file=file)
-    return _without_features(file, np.repeat(np.arange(len(lines) // each), each), lines)
+        raise DataError(f"has {counted(len(texts), unit)}, expected {expected}", file=file)
+    return _without_features(file, np.repeat(np.arange(len(texts) // each), each), texts)
 
 
 def _without_features(name: str, sentence: np.ndarray, texts: list[str]) -> NBestList:

@@ -107,6 +107,24 @@ def test_the_lines_of_sources_or_references_say_how_many_hypotheses_a_sentence_h
     assert call("rerank", "x.txt", "--oracle", "chrf", "-r", "ref")[0] == "a cat sat\nit rains now\n"
 
 
+def test_records_of_single_outputs_without_sources_are_grouped_as_lines_are(call):
+    Path("single.json").write_text(json.dumps([{"translation_text": text} for texts in TEXTS for text in texts]))
+    expected = call("rerank", "x.txt", "--mbr", "chrf", "--per-source", "3")
+    assert call("rerank", "single.json", "--mbr", "chrf", "--per-source", "3") == expected
+    assert call("rerank", "single.json", "--mbr", "chrf", "--per-source", "3", "-s", "src") == expected
+    printed, notes = call("rerank", "single.json", "--mbr", "chrf")
+    assert len(printed.splitlines()) == 6
+    assert "note: no source has more than one hypothesis, so there is nothing to choose; if N records belong" in notes
+    said = call("rerank", "single.json", "--mbr", "chrf", "--per-source", "4", code=2)[1]
+    assert "single: has 6 records, expected a multiple of 4 (--per-source)" in said
+
+
+@pytest.mark.parametrize("name", ["x.nbest", "x.jsonl", "x.csv"])
+def test_a_number_of_lines_that_contradicts_the_sentences_of_a_file_is_refused(call, name):
+    said = call("rerank", name, "--mbr", "chrf", "--per-source", "2", code=2)[1]
+    assert "sentence 0, numbered from 0, has 3 of the hypotheses, not 2: leave out --per-source, as this file" in said
+
+
 @pytest.mark.parametrize("first", ["[Applause] the cat sat", "{laughs} the cat sat", "["])
 def test_a_sentence_in_brackets_is_text(call, first):
     texts = [first, *TEXTS[0][1:], *TEXTS[1]]
