@@ -209,7 +209,7 @@ def _with_options(function: Callable[..., int | None], mode: int, *, result: boo
         read = _files_read(values, parameters)
         if sum(file == STDIN for file in read) > 1:
             raise OptionError("standard input (-) is given more than once: give it once, and files for the rest")
-        _refuse_overwriting([values[name] for name in _WRITTEN if name in values], read)
+        refuse_overwriting([values[name] for name in _WRITTEN if name in values], read)
         for name, (record, options) in records.items():
             given = {field: values.pop(field) for field in options}
             values[name] = record(**{field: value for field, value in given.items() if value is not None})
@@ -239,7 +239,7 @@ def _files_read(values: Mapping[str, Any], parameters: Mapping[str, inspect.Para
     return files
 
 
-def _refuse_overwriting(targets: Sequence[Path | None], read: Sequence[str]) -> None:
+def refuse_overwriting(targets: Sequence[Path | None], read: Sequence[str]) -> None:
     """Refuse to write a file that is among the files `read`, or is the pairs file of one of them."""
     for target in targets:
         if target is None or not target.is_file():

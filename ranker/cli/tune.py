@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
+from ranker.cli.commands import refuse_overwriting
 from ranker.cli.options import MOST_SEARCHES, DocumentFormat, SeedOption
 from ranker.cli.output import emit, print_note, print_table, say, say_signatures, shows_progress
 from ranker.cli.scorer import listed, print_notes, single
@@ -86,7 +87,8 @@ def command(
     from ranker.corpora.formats.nbest_reading import read_nbest
     from ranker.ranking.scorers import make_scorer, systems_scorer
 
-    weights_files(weights)
+    inputs = [*(refs or []), *(path for path in (nbest, source, start) if path is not None)]
+    refuse_overwriting(weights_files(weights), [str(path) for path in inputs])
     # hypotheses of a growing list and of a choice must have the same scores
     objective = systems_scorer(make_scorer(single(metric), model))
     further = (systems_scorer(make_scorer(name, None)) for name in listed(report))

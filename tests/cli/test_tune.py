@@ -93,6 +93,17 @@ def test_tuning_to_a_ranker_leaves_out_features_that_compare_candidates(call, de
     assert [row["start"], row["tuned"]] == pytest.approx([step["start"], step["score"]], abs=1e-12)
 
 
+@pytest.mark.parametrize("read", ["w.json", "w.ini"])
+def test_weights_that_tuning_starts_from_are_not_replaced(read, call, refused):
+    Path("dev.nbest").write_text("0 ||| a b ||| f= 1\n0 ||| c d ||| f= 2\n")
+    Path("r").write_text("a b\n")
+    Path(read).write_text("f= 1\n")
+    command_line = ["tune", "--nbest", "dev.nbest", "-m", "chrf", "-r", "r", "--start", read]
+    says = f"{read}: is read by this command, which would replace it: write to another file"
+    refused(*command_line, "--weights", "w", says=says)
+    call(*command_line, "--weights", "v")
+
+
 @pytest.mark.parametrize(
     "command_line",
     [
