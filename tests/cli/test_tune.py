@@ -93,6 +93,16 @@ def test_tuning_to_a_ranker_leaves_out_features_that_compare_candidates(call, de
     assert [row["start"], row["tuned"]] == pytest.approx([step["start"], step["score"]], abs=1e-12)
 
 
+def test_a_start_that_nothing_improves_keeps_its_digits(call):
+    Path("x.nbest").write_text("0 ||| a b ||| LM= 1 TM= 1 2\n0 ||| c d ||| LM= -1 TM= 3 1\n")
+    Path("x.ref").write_text("c d\n")
+    Path("w.ini").write_text("LM= -1\nTM= 0.1 0.2\n")
+    command_line = ["tune", "--nbest", "x.nbest", "-r", "x.ref", "-m", "chrf", "--start", "w.ini", *EXTRA]
+    out, notes = call(*command_line, "-f", "json")
+    assert [row["tuned"] for row in json.loads(out)["weights"]] == [row["start"] for row in json.loads(out)["weights"]]
+    assert "note: no weights give a better chrf than the initial ones, which are unchanged" in notes
+
+
 @pytest.mark.parametrize("read", ["w.json", "w.ini"])
 def test_weights_that_tuning_starts_from_are_not_replaced(read, call, refused):
     Path("dev.nbest").write_text("0 ||| a b ||| f= 1\n0 ||| c d ||| f= 2\n")

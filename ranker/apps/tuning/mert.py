@@ -84,8 +84,8 @@ def optimise(
     best = max(range(len(climbs)), key=lambda index: climbs[index].gain)
     weights, gain = climbs[best].weights, climbs[best].gain
     normal = space.normal(weights)
-    # scaling changes choices only by rounding
-    if problem.gain(normal) >= gain:
+    # scaling changes choices only by rounding; a start that nothing improves keeps its digits
+    if gain > climbs[0].start_gain and problem.gain(normal) >= gain:
         weights, gain = normal, problem.gain(normal)
     sign = sign_of(problem.objective)
     return Optimum(
