@@ -97,7 +97,13 @@ def command(
 
     from ranker.apps.tuning.hypotheses import all_hypotheses
     from ranker.apps.tuning.hypothesis_files import is_list_of_outputs
-    from ranker.apps.tuning.reranking import best_hypotheses, oracle_choice, outranked_hypotheses, sound_scores
+    from ranker.apps.tuning.reranking import (
+        best_hypotheses,
+        oracle_choice,
+        outranked_hypotheses,
+        sound_scores,
+        tied_note,
+    )
     from ranker.ranking.ranker import Ranker
     from ranker.ranking.scorers import RankerScorer, make_scorer, votes_of
 
@@ -139,6 +145,8 @@ def command(
         if chosen is None:
             sentences = None if references is None else len(references.sources)
             chosen = best_hypotheses(lists, scores, sentences, out)
+    if (weights is not None or scored is not None) and mbr is None and (note := tied_note(lists, scores)):
+        print_note(note)
     if len(lists) == lists.sentences:
         advice = "; if N records belong to a source, give --per-source N"
         grouped = dataset is not None and is_list_of_outputs(dataset)

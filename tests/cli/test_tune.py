@@ -103,6 +103,18 @@ def test_a_start_that_nothing_improves_keeps_its_digits(call):
     assert "note: no weights give a better chrf than the initial ones, which are unchanged" in notes
 
 
+def test_a_note_says_that_the_scores_of_sentences_tie(call):
+    Path("x.nbest").write_text("0 ||| a ||| P= 1e-12 Q= 1\n0 ||| b ||| P= 5e-12 Q= 1\n1 ||| c ||| P= 3e-12 Q= 2\n")
+    tied = "in 1 sentence scores differ by at most 1e-10 and so tie: the first hypothesis is chosen; multiply"
+    for weight, chosen in (("1", "a\nc\n"), ("1e6", "b\nc\n"), ("0", "a\nc\n")):
+        Path("w.ini").write_text(f"P= {weight}\nQ= 1\n")
+        out, notes = call("rerank", "x.nbest", "--weights", "w.ini", "--no-checks")
+        assert out == chosen
+        assert (tied in notes) == (weight == "1")
+    Path("x.scores").write_text("1\n1.00000000001\n1\n")
+    assert tied in call("rerank", "x.nbest", "--oracle", "given[file=x.scores]")[1]
+
+
 @pytest.mark.parametrize("read", ["w.json", "w.ini"])
 def test_weights_that_tuning_starts_from_are_not_replaced(read, call, refused):
     Path("dev.nbest").write_text("0 ||| a b ||| f= 1\n0 ||| c d ||| f= 2\n")

@@ -26,12 +26,15 @@ from ranker.checks.faults import fault_note, outranked
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.in_memory import from_texts
 from ranker.corpora.formats.nbest import NBestList
-from ranker.errors import DataError, OptionError
+from ranker.errors import DataError, OptionError, counted
 from ranker.extractors.base import Metric, check_new_texts
 from ranker.files import display_name
 from ranker.ranking.scorers import MetricScorer, RankerScorer, Scorer, candidate_scores, systems_scorer, votes_of
+from ranker.ranks import TIE, merge_ties
 
 _SWEEPS = 100
+_ROUNDING = 1e-13
+"""Scores whose relative difference is at most this may differ by rounding alone."""
 
 
 def model_scores(nbest: NBestList, weights: Weights) -> FloatArray:
@@ -49,6 +52,20 @@ def best_hypotheses(
     number = sentences if sentences is not None else int(nbest.sentence.max(initial=-1)) + 1
     values = np.asarray(scores, dtype=np.float64)
     return best_of_blocks(values if out is None else np.where(out, -np.inf, values), nbest.offsets(number))
+
+
+def tied_note(nbest: NBestList, scores: FloatArray) -> str | None:
+    """Return a note if hypotheses tie in most sentences whose scores differ by more than rounding, or None."""
+    offsets = nbest.offsets(int(nbest.sentence.max(initial=-1)) + 1)
+    first = offsets[:-1][np.diff(offsets) > 0]
+    highest, lowest = np.maximum.reduceat(scores, first), np.minimum.reduceat(scores, first)
+    differ = highest - lowest > _ROUNDING * np.maximum(np.abs(highest), np.abs(lowest))
+    merged = merge_ties(scores, np.append(first, len(scores)))
+    tied = differ & (np.maximum.reduceat(merged, first) == np.minimum.reduceat(merged, first))
+    if not 2 * tied.sum() > differ.sum():
+        return None
+    what = f"in {counted(int(tied.sum()), 'sentence')} scores differ by at most {TIE:g} and so tie"
+    return f"{what}: the first hypothesis is chosen; multiply the weights or scores by a large number"
 
 
 def sentence_scores(nbest: NBestList, references: Dataset, objective: Scorer) -> FloatArray:
