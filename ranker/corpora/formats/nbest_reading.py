@@ -29,6 +29,8 @@ _BEFORE_FEATURES = {
     "alignments with probabilities": r"^[\s\d.eE,+-]*$",
 }
 """Fields that Marian writes between text and features: what they are, and a pattern of their content."""
+_SPANS = r"^(\d+(-\d+)?=\d+(-\d+)?(\s+\d+(-\d+)?=\d+(-\d+)?)*)?$"
+"""Pattern of a segmentation into phrases, which Moses writes between score and word alignment."""
 
 
 def read_nbest(path: str | Path) -> NBestList:
@@ -106,7 +108,8 @@ def _fields(lines: pa.Array, file: str) -> list[pa.Array]:
     split = pc.split_pattern(lines, SEPARATOR)
     sizes = pc.list_value_length(split).to_numpy()
     expected = int(sizes[0])
-    if not 3 <= expected <= len(_FIELDS) and not _is_of_marian(split[0].as_py()):
+    first = [field.strip() for field in split[0].as_py()]
+    if not 3 <= expected - _has_spans(first) <= len(_FIELDS) and not _is_of_marian(first):
         raise DataError(f"found {expected} field{'s' * (expected != 1)}; {_LINE}", file=file, line=1)
     unequal = np.flatnonzero(sizes != expected)
     if len(unequal):
@@ -120,12 +123,27 @@ def _fields(lines: pa.Array, file: str) -> list[pa.Array]:
 
 def _is_of_marian(fields: Sequence[str]) -> bool:
     """True if the last but one of the fields of a line has named features, and other fields precede it."""
-    return len(fields) in (5, 6) and "=" in fields[-2]
+    return len(fields) in (5, 6) and "=" in fields[-2] and not _has_spans(fields)
+
+
+def _has_spans(fields: Sequence[str]) -> bool:
+    """True if a line has a segmentation into phrases after the score."""
+    return len(fields) > 4 and fields[4] != "" and re.match(_SPANS, fields[4]) is not None
 
 
 def _in_order_of_moses(fields: list[pa.Array], file: str) -> list[pa.Array]:
-    """Put word alignments that precede the features last, and leave out other fields before the features."""
-    if not _is_of_marian([field[0].as_py() for field in fields]):
+    """Put word alignments that precede the features last, and leave out segmentations and others that precede them."""
+    first = [field[0].as_py() for field in fields]
+    if _has_spans(first):
+        row = pc.index(pc.match_substring_regex(fields[4], _SPANS), False).as_py()
+        if row >= 0:
+            what = (
+                f"found {shown(fields[4][row].as_py())}, expected a segmentation into phrases such as {shown(first[4])}"
+            )
+            raise DataError(f"{what}, as in line 1", file=file, line=row + 1)
+        log_note("ignored a field after the score: segmentations into phrases", file)
+        return [*fields[:4], *fields[5:]]
+    if not _is_of_marian(first):
         return fields
     alignments: list[pa.Array] = []
     for field in fields[2:-2]:

@@ -217,3 +217,24 @@ def test_lists_of_marian_with_alignments_and_word_scores(breakdown, tmp_path, ca
             read_nbest(written(tmp_path, lines(field)))
     with pytest.raises(DataError, match=r"x\.nbest:1: found two word alignments before the features, expected one"):
         read_nbest(written(tmp_path, lines(aligned, aligned)))
+
+
+def test_segmentations_into_phrases_are_ignored_with_a_note(tmp_path, caplog):
+    line = "{} ||| {} ||| LM0= -1 TM0= -1 -2 ||| -3.75{}\n"
+
+    def read(*more):
+        lines = zip((0, 0, 1), ("a b", "", "c"), more, strict=True)
+        return read_nbest(written(tmp_path, "".join(line.format(*each) for each in lines)))
+
+    plain = read("", "", "")
+    spans, alignments = ["0-1=0 2=1-2", "", "0=0"], ["0-0 1-1", "", "0-0"]
+    for alignment in (None, alignments):
+        caplog.clear()
+        more = [f" ||| {each}" + (f" ||| {alignment[at]}" if alignment else "") for at, each in enumerate(spans)]
+        nbest = read(*more)
+        assert columns_of(replace(nbest, alignment=None)) == columns_of(plain)
+        assert (nbest.alignment and nbest.alignment.to_pylist()) == alignment
+        assert caplog.messages[0].endswith("ignored a field after the score: segmentations into phrases")
+    says = r"x\.nbest:3: found '0-0', expected a segmentation into phrases such as '0=0', as in line 1"
+    with pytest.raises(DataError, match=says):
+        read(" ||| 0=0", " ||| 0=0", " ||| 0-0")
