@@ -15,7 +15,7 @@ from ranker.apps.tuning.hypotheses import StatisticsTable, check_sentences
 from ranker.apps.tuning.line_search import Problem
 from ranker.apps.tuning.mert import MertSearch, Optimum, optimise
 from ranker.apps.tuning.state import State
-from ranker.apps.tuning.weights import Weights, WeightSpace, weight_space
+from ranker.apps.tuning.weights import Weights, WeightSpace, check_names, weight_space
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.nbest import Layout, NBestList, merge
@@ -148,6 +148,7 @@ def problem_of(nbest: NBestList, table: StatisticsTable) -> Problem:
 
 
 def _space(layout: Layout, start: Weights | None, plan: IterationPlan, name: str) -> WeightSpace:
+    check_names(layout, name)
     columns = sum(size for _, size in layout)
     values = np.full(columns, 1.0 / columns) if start is None else start.fit(layout, name)
     space = weight_space(layout, values, fixed=plan.fixed, bounds=plan.bounds)

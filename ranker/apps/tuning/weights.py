@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.formats.nbest import NAMELESS, Layout, column_names, describe_layout
-from ranker.corpora.records import shown
+from ranker.corpora.records import first_repeated, shown
 from ranker.errors import DataError, OptionError, nearest
 from ranker.files import check_target, display_name, read_text, write_together
 from ranker.storage.plain_data import parse_json
@@ -79,16 +79,26 @@ def write_weights(weights: Weights, prefix: str | Path, **facts: Any) -> list[Pa
     return paths
 
 
+def check_names(layout: Layout, of: str) -> None:
+    """Refuse features whose weights could not be read back from the files that `write_weights` writes."""
+    names = [name or NAMELESS for name, _ in layout]
+    if (twice := first_repeated(names)) is not None:
+        what = f"feature {shown(twice)} is duplicated (nameless values are called {NAMELESS})"
+        raise DataError(f"{what}; rename or remove one feature", file=of)
+    for name in names:
+        if name.startswith("#"):
+            what = f"feature {shown(name)}: expected a name that does not begin with #, the mark of comments"
+            raise DataError(f"{what}; rename it", file=of)
+
+
 def read_weights(path: str | Path) -> Weights:
     """Read weights from JSON, a Moses configuration's section ``[weight]``, or a file of lines as in that section."""
     text = read_text(path)
     file = display_name(path)
     groups = _from_json(text, file) if text.lstrip().startswith("{") else _from_lines(text, file)
     names = [name for name, _ in groups]
-    if len(set(names)) < len(names):
-        raise DataError(
-            f"feature {shown(next(name for name in names if names.count(name) > 1))} is duplicated; keep one", file=file
-        )
+    if (twice := first_repeated(names)) is not None:
+        raise DataError(f"feature {shown(twice)} is duplicated; keep one", file=file)
     if not groups:
         raise DataError(f"contains no weights; {_EXPECTED}", file=file)
     return Weights(
@@ -112,13 +122,14 @@ def _from_lines(text: str, file: str) -> list[tuple[str, list[float]]]:
     groups = []
     inside = re.search(r"^\s*\[weight\]", text, re.MULTILINE) is None
     for number, raw in enumerate(text.split("\n"), 1):
-        line = raw.partition("#")[0].strip()
-        if line.startswith("["):
+        # names of features may contain #
+        line = re.sub(r"(^|\s)#.*", "", raw).strip()
+        name, equals, values = line.partition("=")
+        if line.startswith("[") and not equals:
             inside = line == "[weight]"
         elif line and inside:
-            name, equals, values = line.partition("=")
             try:
-                weights = [float(value) for value in values.split()]
+                weights = [float(value) for value in values.partition("#")[0].split()]
             except ValueError:
                 weights = []
             if not equals or len(name.split()) != 1 or not weights or not np.isfinite(weights).all():

@@ -3,10 +3,16 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from ranker.apps.tuning.hypotheses import references_of
+from ranker.apps.tuning.iterations import tune
 from ranker.apps.tuning.weights import Weights, read_weights, weight_space, write_weights
+from ranker.corpora.formats.nbest import NBestList
 from ranker.errors import DataError
+from ranker.extractors.registry import make_metric
+from ranker.ranking.scorers import MetricScorer
 from tests.golden_messages import check_messages
 
 LAYOUT = (("", 2), ("LM0", 1), ("TM0", 3))
@@ -63,6 +69,31 @@ def test_restarts_lie_inside_the_bounds_and_depend_on_seed_and_iteration():
     assert (space.restarts(200, 0, 1) == drawn).all()
     assert not (space.restarts(200, 0, 2) == drawn).all()
     assert not (space.restarts(200, 1, 1) == drawn).all()
+
+
+@pytest.mark.parametrize("name", ["a#b", "[x", "[x]", "b#"])
+def test_names_with_marks_of_comments_and_sections_read_back(name, tmp_path):
+    written = Weights((("LM", 1), (name, 2), ("TM", 1)), (0.5, 1, 2, 3))
+    for path in write_weights(written, tmp_path / "w"):
+        assert read_weights(path) == written
+    (tmp_path / "v").write_text(f"# x= 1\n{name}= 1 2#comment\n #[x]\n")
+    assert read_weights(tmp_path / "v").groups() == [(name, [1, 2])]
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        (("", "F"), r"x: feature 'F' is duplicated \(nameless values are called F\); rename or remove one feature"),
+        (("a", "#b"), "x: feature '#b': expected a name that does not begin with #, the mark of comments; rename it"),
+    ],
+)
+def test_names_whose_weights_could_not_be_read_are_refused_before_the_search(names, says):
+    features = pa.array(["a b"])
+    nbest = NBestList(
+        "x", np.zeros(1, int), np.zeros(1, int), features, np.ones((1, 2)), ((names[0], 1), (names[1], 1))
+    )
+    with pytest.raises(DataError, match=says):
+        tune(MetricScorer(make_metric("chrf")), references_of([""], [0], ["a b"], "r"), nbest)
 
 
 def test_a_comment_that_names_a_section_begins_none(tmp_path):
