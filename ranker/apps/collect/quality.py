@@ -51,7 +51,7 @@ class JudgeQuality:
     """Statistics of one judge. Proportions are None if their denominator is 0.
 
     `judged` includes checks and repeated items; `seconds` is the median; `checks` is the proportion of `gold` and
-    `degraded` that was answered correctly; `units` are candidates, or pairs of them, that others judged too; `kappa` is
+    `degraded` that was answered correctly; `units` are outputs, or pairs of them, that others judged too; `kappa` is
     the mean of Cohen's kappa with each other judge (linear weights for scales of five, quadratic ones for scores in
     steps of ten and for penalties); `same` is the proportion of the most frequent answer.
     """

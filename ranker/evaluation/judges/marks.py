@@ -25,6 +25,7 @@ from ranker.corpora.severity_weights import WEIGHTS
 from ranker.errors import DataError
 from ranker.evaluation.judges.agreement import JudgesAgreement
 from ranker.evaluation.judges.coefficients import cohen_kappa_of, krippendorff_alpha_of
+from ranker.evaluation.judges.equal_outputs import first_equal, once_per_output
 from ranker.evaluation.resampling.bootstrap import draws, estimate, stream
 
 GOLD = "gold"
@@ -80,8 +81,7 @@ class _Marks:
 
     def __init__(self, dataset: Dataset) -> None:
         errors = dataset.errors[dataset.errors["rater"] != GOLD]
-        text = pd.factorize(dataset.candidates["text"])[0]
-        output = pd.factorize(dataset.candidate_source * (len(text) + 1) + text)[0]
+        output = first_equal(dataset)
         code, names = pd.factorize(errors["rater"], sort=True)
         self.raters = [*map(str, names)]
         candidate = errors["candidate"].to_numpy(np.int64)
@@ -89,7 +89,7 @@ class _Marks:
         rated, rater = keys // (len(names) + 1), keys % (len(names) + 1)
         order = np.lexsort((rated, rater, output[rated]))
         self.candidate, self.rater = rated[order], rater[order].astype(np.int64)
-        self.output, self.source = output[self.candidate].astype(np.int64), dataset.candidate_source[self.candidate]
+        self.output, self.source = output[self.candidate], dataset.candidate_source[self.candidate]
         rating = np.argsort(order)[of_row]
         placed = (errors["start"].notna() & (errors["side"] == SIDES[0])).to_numpy(bool)
         severities = errors["severity"].to_numpy(object)
@@ -227,9 +227,12 @@ def character_f1_of(confusions: FloatArray) -> FloatArray:
 def careless_raters(dataset: Dataset) -> list[str]:
     """Return notes on raters who seem careless: all ratings equal, known errors missed, or too little time taken.
 
-    Their ratings are kept.
+    Equal outputs of a source count once. The ratings of these raters are kept.
     """
-    errors, lengths = dataset.errors, dataset.candidates["text"].str.len().to_numpy(np.int64)
+    errors, lengths = (
+        once_per_output(dataset, dataset.errors, "rater"),
+        dataset.candidates["text"].str.len().to_numpy(np.int64),
+    )
     candidate = errors["candidate"].to_numpy(np.int64)
     marked = (errors["severity"] != NO_ERROR).to_numpy(bool)
     whole = marked & ((errors["start"] == 0) & (errors["end"] == lengths[candidate])).fillna(False).to_numpy(bool)
@@ -252,7 +255,8 @@ def careless_raters(dataset: Dataset) -> list[str]:
             if len(found) >= _FEWEST_KNOWN and sum(found) < _FOUND * len(found):
                 reasons.append(f"found {sum(found)} of {len(found)} known errors")
         given = judged.get(rater, dataset.ratings[:0])
-        for kind, rows in given.groupby("kind"):
+        for kind, ratings_of_kind in given.groupby("kind"):
+            rows = once_per_output(dataset, ratings_of_kind, "judge")
             rated, values = rows["candidate"].to_numpy(np.int64), rows["value"].to_numpy(np.float64)
             if kind == SECONDS:
                 sources = dataset.sources["text"].str.len().to_numpy(np.int64)[dataset.candidate_source[rated]]

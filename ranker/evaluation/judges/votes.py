@@ -14,6 +14,7 @@ from ranker.arrays import BoolArray, FloatArray, Int64Array, offsets_of, pairs_i
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import ratings_of
 from ranker.errors import DataError
+from ranker.evaluation.judges.equal_outputs import once_per_output
 from ranker.ranks import merge_ties
 
 
@@ -146,9 +147,9 @@ class Votes:
 
 
 def rating_votes(dataset: Dataset, kind: str) -> Votes:
-    """Return judges' scores of `kind` for candidates, as votes."""
+    """Return judges' scores of `kind`, as votes on outputs: equal outputs of a source count once."""
     ratings = ratings_of(dataset, kind)
-    ratings = ratings[ratings["judge"].notna()]
+    ratings = once_per_output(dataset, ratings[ratings["judge"].notna()], "judge")
     if ratings["judge"].nunique() < 2:
         advice = "; for the agreement on marked errors, use --spans" if len(dataset.errors) else ""
         what = f"has {kind} scores by fewer than two named judges, expected at least two{advice}"
@@ -160,17 +161,17 @@ def rating_votes(dataset: Dataset, kind: str) -> Votes:
 
 
 def rating_orders(dataset: Dataset, kind: str) -> Votes:
-    """Return each judge's order of any two candidates of a source, from scores of `kind`, as votes -1, 0 or 1."""
+    """Return each judge's order of any two outputs of a source, from scores of `kind`, as votes -1, 0 or 1."""
     votes = rating_votes(dataset, kind)
-    ratings = ratings_of(dataset, kind)
-    rows = np.unique(ratings["candidate"][ratings["judge"].notna()].to_numpy(np.int64))[votes.unit]
-    order = np.lexsort((rows, votes.judge, votes.source))
-    rows, judge, source, category = rows[order], votes.judge[order], votes.source[order], votes.category[order]
-    new = np.ones(len(rows), dtype=bool)
+    order = np.lexsort((votes.unit, votes.judge, votes.source))
+    output, judge, source, category = (
+        column[order] for column in (votes.unit, votes.judge, votes.source, votes.category)
+    )
+    new = np.ones(len(output), dtype=bool)
     new[1:] = (judge[1:] != judge[:-1]) | (source[1:] != source[:-1])
-    first, second = pairs_in_blocks(np.append(np.flatnonzero(new), len(rows)))
+    first, second = pairs_in_blocks(np.append(np.flatnonzero(new), len(output)))
     value = np.sign(category[first] - category[second]).astype(np.float64)
-    unit = rows[first] * len(dataset) + rows[second]
+    unit = output[first] * len(dataset) + output[second]
     votes = Votes.of(unit, np.array(votes.judges, dtype=object)[judge[first]], value, source[first], votes.sources)
     return _three_way(votes)
 

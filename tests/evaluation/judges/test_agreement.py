@@ -101,7 +101,7 @@ def test_consistency_counts_equal_the_enumeration(judges):
 def scored(rows: list[dict[str, float]]):
     """One source; a candidate for each mapping of judges to fluency."""
     candidates = [
-        Candidate(f"s{i}", "t", [("fluency", judge, value) for judge, value in row.items()])
+        Candidate(f"s{i}", f"t{i}", [("fluency", judge, value) for judge, value in row.items()])
         for i, row in enumerate(rows)
     ]
     return assemble([Record("s", ["r"], candidates)], "test")
@@ -237,7 +237,7 @@ def simulated(judges: int, sources: int, seed: int) -> Dataset:
                 for judge, score in enumerate(scores)
                 if generator.random() < 0.7
             ]
-            candidates.append(Candidate(f"s{index}", "t", marks))
+            candidates.append(Candidate(f"s{index}", f"t{index}", marks))
         records.append(Record("s", ["r"], candidates, lp="a-en", seg_id=str(source)))
     return assemble(records, "test")
 
@@ -313,6 +313,49 @@ def test_a_language_pair_has_the_scale_that_its_judges_used():
     assert of_fine.lp == "c-en"
     assert "cohen" not in of_fine.figures
     assert "consistency 2" in of_fine.figures
+
+
+def copied(texts: list[str], scores: list[dict[str, float]], sources: int = 12) -> Dataset:
+    """Sources with the outputs `texts`, and mappings of judges to fluency for each of these."""
+    candidates = [
+        Candidate(f"s{n}", text, [("fluency", judge, value) for judge, value in row.items()])
+        for n, (text, row) in enumerate(zip(texts, scores, strict=True))
+    ]
+    return assemble([Record(f"s{n}", ["r"], candidates, lp="a-en", seg_id=str(n)) for n in range(sources)], "test")
+
+
+@pytest.mark.parametrize("places", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_equal_outputs_of_a_source_count_once(places):
+    texts, scores = ["x", "x", "y"], [{"a": 5, "b": 1}, {"a": 5, "b": 1}, {"a": 1, "b": 5}]
+    data = copied([texts[n] for n in places], [scores[n] for n in places])
+    single = copied(texts[1:], scores[1:])
+    (agreement,), (wanted,) = (judges_agreement(each, "fluency", resamples=20) for each in (data, single))
+    assert (agreement.units, agreement.judgements) == (24, 48)
+    assert "same judge" not in agreement.figures
+    for name, figure in wanted.figures.items():
+        assert agreement.figures[name].value == pytest.approx(figure.value, nan_ok=True), name
+    assert agreement.figures["consistency 2 with ties"].value == 0
+    assert consistency(data, "fluency") == consistency(single, "fluency")
+
+
+def test_of_scores_of_equal_outputs_the_first_counts_and_judges_of_different_ones_are_compared():
+    data = copied(["x", "x", "y"], [{"a": 5}, {"a": 3, "b": 4}, {"a": 1, "b": 2}])
+    (agreement,) = judges_agreement(data, "fluency", resamples=0)
+    (wanted,) = judges_agreement(copied(["x", "y"], [{"a": 5, "b": 4}, {"a": 1, "b": 2}]), "fluency", resamples=0)
+    assert agreement.pairs == wanted.pairs
+    assert agreement.pairs[0].units == 24
+
+
+def test_a_second_score_of_an_output_is_compared_with_the_first():
+    candidates = [
+        Candidate(name, "x", [("fluency", judge, value) for judge, value in rows])
+        for name, rows in (
+            ("A", [("a", 1), ("a", 2), ("b", 1)]),
+            ("B", [("a", 1), ("b", 1)]),
+        )
+    ]
+    (agreement,) = judges_agreement(assemble([Record("s", ["r"], candidates)], "test"), "fluency", resamples=0)
+    assert (agreement.units, agreement.figures["same judge"].value) == (1, 0)
 
 
 def test_judges_who_share_nothing_cannot_agree():

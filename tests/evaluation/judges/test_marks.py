@@ -220,6 +220,17 @@ def test_raters_who_did_not_read_are_named(spans: list[Span], more: dict[str, fl
     assert careless_raters(dataset) == [f"rater x {reason}; these ratings are counted" for reason in expected]
 
 
+@pytest.mark.parametrize("more", [{}, {"esa": 40}])
+def test_equal_outputs_count_once_in_notes_on_raters(more: dict[str, float]) -> None:
+    records = many("x", [], **more)
+    for one in records[10:]:
+        one["candidates"][0]["errors"] = [error for error in one["candidates"][0]["errors"] if error["rater"] != "x"]
+        one["candidates"][0]["raters"] = [name for name in one["candidates"][0]["raters"] if name["rater"] != "x"]
+    for one in records:
+        one["candidates"].append({**one["candidates"][0], "system": "copy"})
+    assert careless_raters(from_records(records)) == []
+
+
 def test_a_rater_without_others_is_not_compared_with_them() -> None:
     assert careless_raters(from_records([record([("abc", {"x": []})], number) for number in range(25)])) == []
 
