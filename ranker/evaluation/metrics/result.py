@@ -176,7 +176,8 @@ class PairwiseTests:
     statistic: str
     scope: str
     test: str
-    """`ComparisonSettings.test`, or ``bootstrap`` if the requested test does not apply to the statistic."""
+    """`ComparisonSettings.test`, or ``bootstrap`` if it does not apply to the statistic; with few units,
+    ``randomisation`` replaces the bootstrap if it applies."""
     p: tuple[tuple[float, ...], ...]
     """Two-sided p-values, symmetric, 1 on the diagonal; NaN where one of the two metrics is undefined."""
     adjusted: tuple[tuple[float, ...], ...]
@@ -269,8 +270,19 @@ class Comparison(TableResult):
         if len(short) == len(tested):
             where = ""
         note = too_few_resamples(settings.resamples, max(short), correction, alpha, where) if short else None
-        sizes = [few_sources(scope.sources, scope.title) for scope in self.scopes if scope.lp and settings.resamples]
+        sizes = self._few_units() if settings.resamples else []
         return tuple(filter(None, [note, *sizes, *self._means_of_different_sources()]))
+
+    def _few_units(self) -> list[str | None]:
+        """Return a note for each language pair with few resampled sources, and for each with few documents."""
+        levels = {(cell.scope, cell.statistic.partition(".")[0] == "document") for cell in self.cells}
+        notes = []
+        for scope in self.scopes:
+            if scope.lp and (scope.id, False) in levels:
+                notes.append(few_sources(scope.sources, scope.title))
+            if scope.lp and (scope.id, True) in levels:
+                notes.append(few_sources(scope.documents, f"{scope.title}, document level", "document"))
+        return notes
 
     def _means_of_different_sources(self) -> list[str]:
         """Return a note for each statistic in the table whose mean leaves out many sources for some metrics only."""

@@ -60,6 +60,7 @@ class _Values:
     """Numerator and denominator of a pooled mean, shape (1 + resamples, metrics, 2)."""
     null: FloatArray | None = None
     """Differences under the null hypothesis, the observed ones first; None for the bootstrap test."""
+    null_test: Test = "bootstrap"
     p: FloatArray | None = None
     """P-values of a test that does not resample, shape (pairs,)."""
 
@@ -220,13 +221,15 @@ def _measure(
             for identity, p in williams_tests(group, parts).items():
                 if identity in found:
                     found[identity].p = p
-            continue
-        test = "randomisation" if settings.test == "bootstrap" and group.units < FEW_SOURCES else settings.test
-        if test != "bootstrap":
+        # with few units, randomisation replaces the bootstrap, also where the requested test does not apply
+        tests: list[Test] = ["randomisation"] if group.units < FEW_SOURCES else []
+        for test in dict.fromkeys([*tests, settings.test]):
+            if test in ("bootstrap", "williams"):
+                continue
             generator = stream(settings.seed, *names, test, group.test_stream)
             for identity, null in null_differences(group, parts, test, settings.resamples, generator).items():
                 if identity in found:
-                    found[identity].null = null
+                    found[identity].null, found[identity].null_test = null, test
     return _ScopeValues(scope, found)
 
 
@@ -325,12 +328,14 @@ def _mean(identity: str, title: str, data: str, members: Sequence[_ScopeValues])
                 total = np.sum(sums, axis=0)
                 values = total[..., 0] / total[..., 1]
         nulls = [found.null for found in each if found.null is not None]
+        tested = len(nulls) == len(each)
         result.statistics[identity] = _Values(
             values,
             [Basis.together(parts) for parts in zip(*(found.basis for found in each), strict=True)],
             tuple(units for found in each for units in found.units),
             total if sums else None,
-            np.mean(nulls, axis=0) if len(nulls) == len(each) else None,
+            np.mean(nulls, axis=0) if tested else None,
+            each[0].null_test if tested else "bootstrap",
         )
     return result
 
@@ -358,11 +363,7 @@ def _test_pairs(
         matrix[first, second] = matrix[second, first] = np.maximum(values, least)
     with np.errstate(invalid="ignore"):
         ahead = (matrices[1] < settings.alpha) & (value[:, np.newaxis] > value)
-    test = settings.test
-    if found.null is None and found.p is None:
-        test = "bootstrap"
-    elif test == "bootstrap":
-        test = "randomisation"
+    test = found.null_test if found.p is None else "williams"
     rows = [tuple(map(tuple, matrix.tolist())) for matrix in (*matrices, ahead)]
     return PairwiseTests(statistic.id, scope.id, test, *rows)
 

@@ -427,6 +427,48 @@ def test_few_sources_are_tested_by_randomisation_and_a_note_says_so():
     assert not [note for note in many.notes if "fewer than 30" in note]
 
 
+def test_few_documents_are_told_where_documents_are_evaluated(human):
+    many, few = graded(human, documents=6), graded(human[:24], documents=6)
+    note = "test xx-en, document level: {} documents, fewer than 30: intervals are too narrow"
+    for dataset, levels, notes in (
+        (many, ("segment", "document"), (note.format(10),)),
+        (many, ("segment", "system"), ()),
+        (few, ("document",), (note.format(4),)),
+        (
+            few,
+            ("segment", "document"),
+            ("test xx-en: 24 sources, fewer than 30: intervals are too narrow", note.format(4)),
+        ),
+        (graded(human, documents=2), ("document",), ()),
+    ):
+        data = [(dataset, [CandidateScores("m", np.arange(float(len(dataset))))])]
+        assert compare(data, levels=levels, resamples=20).notes == notes
+        assert compare(data, levels=levels, resamples=0).notes == ()
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "perm-both", "williams"])
+def test_randomisation_replaces_the_bootstrap_of_few_units_whatever_test_is_asked_for(human, test):
+    def tested(dataset, levels, test):
+        data = [(dataset, [CandidateScores(each.name, each.scores[: len(dataset)]) for each in metrics(human, 1)])]
+        comparison = compare(data, levels=levels, resamples=60, test=test, correction="none")
+        return {(each.statistic, each.scope): each for each in comparison.pairwise_tests}
+
+    documents = graded(human, documents=6)
+    chosen, plain = (tested(documents, ("segment", "document"), each) for each in (test, "randomisation"))
+    assert chosen["document.spearman", "test/xx-en"] == plain["document.spearman", "test/xx-en"]
+    # sixty sources are enough
+    assert chosen["segment.spearman", "test/xx-en"].test == "bootstrap"
+    pairs = concatenate_datasets([graded(human[:20]), graded(human[20:40], "yy-en")])
+    chosen, plain = (tested(pairs, ("segment",), each) for each in (test, "randomisation"))
+    for key, found in chosen.items():
+        if "pearson" not in key[0] or test == "bootstrap":
+            assert found == plain[key]
+    of_pearson = {scope: chosen["segment.pearson", f"test+test/{scope}"].test for scope in ("xx-en", "mean")}
+    # Williams' test is not one of means
+    mean = "perm-both" if test == "perm-both" else "randomisation"
+    assert of_pearson == {"xx-en": "randomisation" if test == "bootstrap" else test, "mean": mean}
+
+
 def test_several_scorers_are_compared_in_python_as_on_the_command_line(command):
     printed = json.loads(command("evaluate", "sample", "-m", "bleu,chrf", "--resamples", "20", "-f", "json").out)
     data = load_dataset("sample")
