@@ -52,8 +52,10 @@ def command(
         _rank_systems(dataset, kind, systems, resamples, form)
         return
     from ranker.corpora.judgements import resolve_kind
+    from ranker.corpora.languages import LanguagePair
     from ranker.evaluation.judges.agreement import MOST_CATEGORIES, judges_agreement
     from ranker.evaluation.judges.marks import careless_raters, marks_agreement
+    from ranker.evaluation.resampling.significance import few_sources
 
     only_marks = len(dataset.errors) and not len(dataset.ratings) + len(dataset.preferences)
     notes: list[str] = []
@@ -68,6 +70,10 @@ def command(
                 where = "" if len(agreements) == 1 else f" ({', '.join(many)})"
                 what = f"the judges gave more than {MOST_CATEGORIES} different values{where}"
                 notes.append(f"{what}: only orders of candidates are compared (kappa of every two judges: --pairs)")
+        if resamples and not pairs:
+            # all language pairs together have at least the sources of each
+            single = [agreement for agreement in agreements if agreement.lp != "all"]
+            notes += filter(None, (few_sources(each.sources, LanguagePair(each.lp).known) for each in single))
         notes += careless_raters(dataset)
     signed_data = f"{dataset.name}#{dataset.fingerprint[:8]}"
     signature = make_signature(f"agreement on {kind}", {"data": signed_data, "resamples": resamples, "seed": 0})

@@ -127,5 +127,39 @@ def test_agreement_names_a_judge_who_always_gives_the_same_score_and_what_it_lea
     assert json.loads(said)["notes"] == [
         "the judges gave more than 12 different values: only orders of candidates are compared "
         "(kappa of every two judges: --pairs)",
+        "10 sources, fewer than 30: intervals are too narrow",
         "rater j1 gave the same score, 50, to all 20 outputs; these ratings are counted",
     ]
+
+
+@pytest.mark.parametrize("judged", ["fluency", "errors"])
+def test_agreement_tells_that_intervals_of_few_sources_are_too_narrow(judged: str, tmp_path, command) -> None:
+    def candidate(system: str, number: int) -> dict[str, object]:
+        values = {"a": number % 4, "b": number % 3}
+        if judged == "fluency":
+            return {"system": system, "text": f"{system} {number}", "human": {"fluency": values}}
+        errors = [{"start": 0, "end": 1 + values[name], "severity": "minor", "rater": name} for name in values]
+        return {"system": system, "text": f"{system} text {number}", "errors": errors}
+
+    records = [
+        {
+            "lp": lp,
+            "seg_id": str(number),
+            "source": f"s{number}",
+            "candidates": [candidate(name, number) for name in "AB"],
+        }
+        for lp, size in (("de-en", 30), ("fr-en", 3), ("ru-en", 1))
+        for number in range(size)
+    ]
+    path = tmp_path / "few.jsonl"
+    path.write_text("\n".join(map(json.dumps, records)))
+    notes = [
+        "fr-en: 3 sources, fewer than 30: intervals are too narrow",
+        "ru-en: only 1 source: no intervals; differences may be chance",
+    ]
+    run = ("agreement", str(path), "--resamples")
+    said = command(*run, "20").out
+    assert [line.removeprefix("note: ") for line in said.splitlines() if line.startswith("note: ")] == notes
+    assert json.loads(command(*run, "20", "-f", "json").out)["notes"] == notes
+    # without resamples, and of every two judges, there are no intervals
+    assert "note:" not in command(*run, "0").out + command(*run, "20", "--pairs").out
