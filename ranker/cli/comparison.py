@@ -35,6 +35,7 @@ def compare(
 ) -> None:
     """Compare metrics and rankers with human judgements and with each other, and print the result."""
     from ranker.corpora.dataset import concatenate_datasets
+    from ranker.corpora.joining import numbered
     from ranker.corpora.judgements import Judged
     from ranker.evaluation.metrics import run
     from ranker.evaluation.metrics.evaluation import scored_by
@@ -45,12 +46,18 @@ def compare(
     scorers |= {name: make_scorer(None, path) for name, path in _named([Path(path) for path in models]).items()}
     scorers = dict(zip(scorers, supplied([*scorers.values()], inputs.given), strict=True))
     members = [part for scorer in scorers.values() for part in scorer.feature_set.members]
-    data = [(each.read(members), each.data) for each in inputs.each()]
+    datasets = [each.read(members) for each in inputs.each()]
+    # other files may have the same name, but a file that is given twice is refused
+    if len({*inputs.data}) == len(inputs.data):
+        datasets = numbered(datasets)
     if not (scorers or published):
-        name = suited_model(concatenate_datasets([dataset for dataset, _ in data]))
+        name = suited_model(concatenate_datasets(datasets))
         scorers = {name: make_scorer(None, name)}
     learnt = [learnt_kind for scorer in scorers.values() for learnt_kind in learnt_kinds(scorer)]
-    read = [_with_published(dataset, paths, published) if published else (dataset, {}) for dataset, paths in data]
+    read = [
+        _with_published(dataset, each.data, published) if published else (dataset, {})
+        for dataset, each in zip(datasets, inputs.each(), strict=True)
+    ]
     scored = []
     for dataset, others in read:
         if direction := judgements_note(Judged.of(dataset, kind, learnt), kind, *learnt):

@@ -24,12 +24,21 @@ def join_corpora(corpora: Sequence[Dataset]) -> Dataset:
 
     Ratings of one kind that have different names in the corpora get the same name, negated penalties are made positive
     if another corpus has positive ones, and judges or documents with the same name in several corpora are different
-    ones.
+    ones. Corpora with the same name are numbered.
     """
     if len(corpora) == 1:
         return corpora[0]
-    same_kinds = _with_one_sign(_with_one_name(corpora))
+    same_kinds = _with_one_sign(_with_one_name(numbered(corpora)))
     return concatenate_datasets(_with_own_documents(_with_own_judges(same_kinds)))
+
+
+def numbered(corpora: Sequence[Dataset]) -> list[Dataset]:
+    """Number the corpora that have the same name: ``x-1``, ``x-2``."""
+    names = [corpus.name for corpus in corpora]
+    return [
+        replace(corpus, name=f"{corpus.name}-{number}") if names.count(corpus.name) > 1 else corpus
+        for number, corpus in enumerate(corpora, 1)
+    ]
 
 
 def _with_one_name(corpora: Sequence[Dataset]) -> list[Dataset]:
@@ -78,8 +87,8 @@ def _with_own_judges(corpora: Sequence[Dataset]) -> list[Dataset]:
     if not shared:
         return [*corpora]
     own = []
-    for title, corpus, some in zip(_titles(corpora), corpora, judges, strict=True):
-        names = {name: f"{title}/{name}" for name in some & shared}
+    for corpus, some in zip(corpora, judges, strict=True):
+        names = {name: f"{corpus.name}/{name}" for name in some & shared}
         tables = {
             table: getattr(corpus, table).assign(**{column: getattr(corpus, table)[column].replace(names)})
             for table, column in _JUDGES.items()
@@ -104,22 +113,17 @@ def _with_own_documents(corpora: Sequence[Dataset]) -> list[Dataset]:
     alike = alike[alike.duplicated(["lp", "doc"], keep=False)]
     if not len(alike):
         return [*corpora]
-    shared, titles = pd.MultiIndex.from_frame(keys).isin(pd.MultiIndex.from_frame(alike)), _titles(corpora)
+    shared = pd.MultiIndex.from_frame(keys).isin(pd.MultiIndex.from_frame(alike))
+    names = [corpus.name for corpus in corpora]
     doc = alike["doc"].iloc[0]
-    first = [f"{titles[number]}/{doc}" for number in alike["part"][alike["doc"] == doc].unique()]
+    first = [f"{names[number]}/{doc}" for number in alike["part"][alike["doc"] == doc].unique()]
     number = len(alike.drop_duplicates(["lp", "doc"]))
     what = f"several data sets have documents of the same name ({number:,}, first: {doc})"
     log_note(
         f"{what}: they are told apart as {joined(first)}; if they are parts of one document, give them in one file"
     )
-    renamed = (keys["part"].map(pd.Series(titles)) + "/" + keys["doc"]).where(shared, keys["doc"]).astype(TEXT)
+    renamed = (keys["part"].map(pd.Series(names)) + "/" + keys["doc"]).where(shared, keys["doc"]).astype(TEXT)
     return [
         replace(corpus, sources=corpus.sources.assign(doc=renamed[keys["part"] == number].array))
         for number, corpus in enumerate(corpora)
     ]
-
-
-def _titles(corpora: Sequence[Dataset]) -> list[str]:
-    """Names of the corpora, numbered if several have the same name."""
-    names = [corpus.name for corpus in corpora]
-    return [f"{name}-{number}" if names.count(name) > 1 else name for number, name in enumerate(names, 1)]

@@ -34,3 +34,26 @@ def test_models_metrics_json_and_csv_agree(command, tmp_path):
         assert float(row["value"]) == pytest.approx(cell.value)
     lines = command(*arguments, "-f", "jsonl")[0].splitlines()
     assert [json.loads(line)["rank"] for line in lines] == [cell.rank for cell in comparison.cells]
+
+
+def test_corpora_whose_files_have_the_same_name_are_numbered(command, tmp_path):
+    def record(number):
+        candidates = [{"system": name, "text": f"{name} {number}", "human": {"fluency": ord(name)}} for name in "ab"]
+        return {
+            "lp": "de-en",
+            "seg_id": str(number),
+            "source": f"s{number}",
+            "references": ["a"],
+            "candidates": candidates,
+        }
+
+    paths = [tmp_path / folder / "x.jsonl" for folder in ("one", "two")]
+    for number, path in enumerate(paths):
+        path.parent.mkdir()
+        path.write_text(json.dumps(record(number)))
+    run = ("evaluate", *map(str, paths), *FEW, "-f", "json", "-m")
+    assert json.loads(command(*run, "chrf").out)["data"] == "x-1+x-2"
+    scopes = json.loads(command(*run, "chrf,ter").out)["scopes"]
+    assert [scope["data"] for scope in scopes] == ["x-1", "x-2", ""]
+    refused = command("evaluate", str(paths[0]), str(paths[0]), "-m", "chrf,ter", code=2)
+    assert "two data sets are called 'x'; give each once or rename a file" in refused.err

@@ -74,6 +74,7 @@ def test_judges_with_one_name_are_different_people_in_different_corpora() -> Non
     np.testing.assert_allclose(human_scores(joined), expected)
     assert joined.ratings["judge"].unique().tolist() == ["x/j1", "y/j1"]
     twice = join_corpora([parts[0], parts[0], by_one_judge("z", "adequacy", values, "k")])
+    assert twice.name == "x-1+x-2+z"
     assert twice.ratings["judge"].unique().tolist() == ["x-1/j1", "x-2/j1", "k"]
 
 
