@@ -92,12 +92,13 @@ def command(
 
     For a single metric or ranker, Spearman's rho is computed per source over its judged candidates, tau over strict
     preferences (the wmt14 variant in tables; all variants, tau-b and tau-c in JSON). Both are computed per language
-    pair and averaged.
+    pair, over the sources of all corpora together, and averaged.
 
     Several metrics and rankers are compared by segments, documents and systems, and so is a single one with an option
-    for comparisons, such as --level system. Each value is followed by its 95% confidence interval and its significance
-    cluster: a metric starts a new cluster if it is significantly worse than a metric of the cluster above. JSON output
-    contains all values, p-values and win matrices. --level segment scores only judged candidates, which is faster.
+    for comparisons, such as --level system. Each corpus is then evaluated alone, and means are over corpora. Each value
+    is followed by its 95% confidence interval and its significance cluster: a metric starts a new cluster if it is
+    significantly worse than a metric of the cluster above. JSON output contains all values, p-values and win matrices.
+    --level segment scores only judged candidates, which is faster.
 
     A directory of mt-metrics-eval may have the scores of other metrics: --published refA compares these metrics too.
 
@@ -183,6 +184,8 @@ class _Evaluated:
     """Comparisons by what the candidates are; the name is empty if they are the outputs."""
     signature: str
     reliability: Reliability | None = None
+    together: bool = False
+    """True if sources of several corpora are evaluated together."""
 
 
 def _evaluated(inputs: CorpusInput, metrics: list[str], model: Path | None, asked: _Asked) -> _Evaluated:
@@ -216,7 +219,7 @@ def _evaluated(inputs: CorpusInput, metrics: list[str], model: Path | None, aske
     if trained:
         print_note(f"this model {trained}: it agrees better with people there than on new data")
     signature = result_signature(scorer, dataset, scored=outputs, **asked.signed(kind))
-    return _Evaluated(scorer, dataset.name, kind, comparisons, signature, reliability)
+    return _Evaluated(scorer, dataset.name, kind, comparisons, signature, reliability, len(corpora) > 1)
 
 
 def _of_shards(shards: Shards, sharding: ShardOptions, named: NamedScorers, asked: _Asked) -> _Evaluated:
@@ -259,7 +262,8 @@ def _emit(result: _Evaluated, asked: _Asked, form: OutputForm) -> None:
         for name, each in figures.items():
             note = f"; [95% confidence interval over sources, {counted(resamples, 'resample')}]" if resamples else ""
             about = f"agreement of {result.scorer.name} with human {result.kind}"
-            print_table([_shown(row) for row in each], f"{result.data}: {about}{f', {name}' if name else ''}{note}")
+            parts = [about, *(["sources of all data sets together"] if result.together else []), *filter(None, [name])]
+            print_table([_shown(row) for row in each], f"{result.data}: {', '.join(parts)}{note}")
             say("")
         if reliability:
             say(

@@ -55,5 +55,6 @@ def test_corpora_whose_files_have_the_same_name_are_numbered(command, tmp_path):
     assert json.loads(command(*run, "chrf").out)["data"] == "x-1+x-2"
     scopes = json.loads(command(*run, "chrf,ter").out)["scopes"]
     assert [scope["data"] for scope in scopes] == ["x-1", "x-2", ""]
+    assert "with human fluency, sources of all data sets together; [95%" in command(*run[:5], "-m", "chrf").out
     refused = command("evaluate", str(paths[0]), str(paths[0]), "-m", "chrf,ter", code=2)
     assert "two data sets are called 'x'; give each once or rename a file" in refused.err
