@@ -60,7 +60,8 @@ class SystemOptions:
 
         `kind` is the kind of judgement for the human ranking, None for commands without one. If conclusions are
         `shown`, they name identical systems. With `gate`, it is an error if the sources are too few for any significant
-        difference, or if no metric or model is given and there are no preferences.
+        difference, if language pairs have different baselines, or if no metric or model is given and there are no
+        preferences.
         """
         check_page(html)
         scorers, dataset = given_scorers(
@@ -94,6 +95,11 @@ class SystemOptions:
             if lp not in compared:
                 what = f"{lp.of(dataset.name)} has only one {unit} or system, so ranker gate would never fail"
                 raise OptionError(f"{what}: use more, or select the other language pairs with --lp")
+        bases = {each.lp.of(dataset.name): each.baseline for each in result.comparisons}
+        if gate and len({*bases.values()}) > 1:
+            listed = ", ".join(f"{where} with {base!r}" for where, base in bases.items())
+            what = "a language pair lacks the first system, so systems would be compared with different ones"
+            raise OptionError(f"{what}: {listed}; name one with --baseline, or select language pairs with --lp")
         for comparison in result.comparisons if gate else ():
             if not can_differ(comparison, result.settings):
                 few = f"with {counted(comparison.units, unit)} no difference can be significant"

@@ -268,6 +268,33 @@ def test_a_gate_refuses_a_language_pair_that_it_cannot_test(written: Path, comma
     assert message in command("gate", "pairs.jsonl", "-m", "chrf", code=2).err
 
 
+@pytest.mark.parametrize("by", ["metric", "preferences"])
+def test_a_gate_has_one_baseline_for_all_language_pairs(written: Path, command: Command, by: str) -> None:
+    def rows(lp: str, first: str, second: str, worse: str | None) -> list[dict[str, str]]:
+        """Rows of 20 sources in which one system is `worse`, or none."""
+        texts = {name: "no word" if name == worse else "a word" for name in (first, second)}
+        made = []
+        for at in range(20):
+            source = {"lp": lp, "source": f"s{at}", "reference": f"the word {at}"}
+            if by == "metric":
+                made += [source | {"system": name, "text": f"{text} {at}"} for name, text in texts.items()]
+            else:
+                vote = "ab"[at % 2 if worse is None else (worse == first) == (at > 0)]
+                sides = {"system_a": first, "text_a": f"{first} {at}", "system_b": second, "text_b": f"{second} {at}"}
+                made.append(source | sides | {"preferred": vote})
+        return made
+
+    def gate(other: tuple[str, str], *options: str, code: int) -> str:
+        pairs = [*rows("de-en", "old", "new", None), *rows("fr-en", *other, "new")]
+        (written / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in pairs), encoding="utf-8")
+        metric = ("-m", "chrf") if by == "metric" else ()
+        return command("gate", "pairs.jsonl", *metric, *options, "--resamples", "100", code=code).err
+
+    assert "new is significantly worse than old" in gate(("new", "old"), code=3)
+    assert "ones: pairs de-en with 'old', pairs fr-en with 'new'; name one" in gate(("new", "other"), code=2)
+    gate(("new", "other"), "--baseline", "new", code=0)
+
+
 def test_a_gate_by_documents_refuses_by_their_number(written: Path, command: Command) -> None:
     for documents, what in (
         (1, "pairs fr-en has only one document or system, so ranker gate would never fail"),

@@ -16,7 +16,7 @@ from ranker.evaluation.systems.comparison import MeasuredSystems, notes_on, sign
 from ranker.evaluation.systems.human_ranking import comparisons
 from ranker.evaluation.systems.pair_tests import SystemPairTests
 from ranker.evaluation.systems.result import SystemsMetric, SystemsResult, SystemsSettings
-from ranker.evaluation.systems.tables import check_baseline
+from ranker.evaluation.systems.tables import baseline_among, check_baseline
 
 
 def compare_by_preferences(dataset: Dataset, baseline: str | None, settings: SystemsSettings) -> SystemsResult:
@@ -57,7 +57,8 @@ def compare_by_preferences(dataset: Dataset, baseline: str | None, settings: Sys
             return np.asarray(won + lost, dtype=np.float64)
 
         details = {"won": count(1), "lost": count(-1), "tied": count(0)}
-        base = str(systems[first[0]]) if baseline is None else baseline
+        common = compared[0].baseline if compared else None
+        base = baseline_among(names.tolist(), baseline, common, str(systems[first[0]]))
         measured = MeasuredSystems(lp, PREFERENCES, units, names.tolist(), tests, base, details=details)
         compared.append(measured.comparison(settings))
     if not compared:

@@ -23,7 +23,7 @@ from ranker.evaluation.systems.levels import documents
 from ranker.evaluation.systems.pair_tests import compare_pairs
 from ranker.evaluation.systems.people import FEWEST_SOURCES, agreement_curve
 from ranker.evaluation.systems.result import SystemsMetric, SystemsResult, SystemsSettings
-from ranker.evaluation.systems.tables import SystemTable, comparable
+from ranker.evaluation.systems.tables import SystemTable, baseline_among, comparable
 from ranker.ranking.scorers import (
     Scorer,
     Scorers,
@@ -70,7 +70,8 @@ def compare_systems(
         data: log strengths by Davidson's extension of the Bradley-Terry model for ties, with a Bayesian bootstrap over
         sources; see `ranker.evaluation.systems.bradley_terry`.
     baseline : str, optional
-        System that the other systems are compared with; by default the first.
+        System that the other systems are compared with; by default the first of the data, or of a language pair
+        without that one.
     test : {"bs", "ar"}
         Paired bootstrap or approximate randomisation.
     correction : {"westfall-young", "holm", "none"}
@@ -136,8 +137,9 @@ def compare_systems(
         for tied in tied_scores(dataset, scorer.score(statistics[name]), f"score by {name}", only_near=True):
             log_note(str(tied))
     comparisons = [
-        _measured(table, name, scorer, statistics[name], units, baseline, settings, human).comparison(settings)
+        _measured(table, name, scorer, statistics[name], units, base, settings, human).comparison(settings)
         for table in tables
+        for base in [baseline_among(table.names, baseline, tables[0].first, table.first)]
         for name, scorer in made.items()
     ]
     return SystemsResult(
@@ -166,7 +168,7 @@ def _measured(
     scorer: Scorer,
     statistics: FloatArray,
     units: Int64Array | None,
-    baseline: str | None,
+    baseline: str,
     settings: SystemsSettings,
     human: HumanJudgements,
 ) -> MeasuredSystems:
@@ -194,7 +196,7 @@ def _measured(
         len(rows),
         table.names,
         tests,
-        table.first if baseline is None else baseline,
+        baseline,
         sign_of(scorer),
         score_details(scorer, cube.sum(axis=0)),
         next((ranking for ranking in human.rankings if ranking.lp == table.lp), None),

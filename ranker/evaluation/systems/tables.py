@@ -90,6 +90,11 @@ def comparable(
     return compared, notes
 
 
+def baseline_among(names: Sequence[str], *choices: str | None) -> str:
+    """Return the first of the `choices` that is one of the systems; the last one must be."""
+    return next(choice for choice in choices if choice is not None and choice in names)
+
+
 def check_baseline(baseline: str | None, names: Sequence[str], where: str) -> None:
     """Refuse a baseline that is none of the systems."""
     if baseline is not None and baseline not in names:

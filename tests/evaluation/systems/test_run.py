@@ -196,7 +196,12 @@ def test_people_are_shown_where_they_judged(sample):
         compare_systems(twice, scorers("bleu"), kind="mqm")
 
 
-def test_every_language_pair_has_its_own_baseline():
+def test_language_pairs_are_compared_with_the_first_system_of_the_data():
+    joined = concatenate_datasets([made({"B": 0.2, "A": 0.1}), made({"A": 0.2, "B": 0.1}, lp="fr-en")])
+    assert {each.baseline for each in compare_systems(joined, scorers("bleu"), resamples=50).comparisons} == {"B"}
+
+
+def test_a_language_pair_without_the_first_system_has_its_own_baseline():
     joined = concatenate_datasets([made({"A": 0.1, "B": 0.2}), made({"C": 0.2, "B": 0.1}, lp="fr-en")])
     result = compare_systems(joined, scorers("bleu"), resamples=50)
     assert [(comparison.lp, comparison.baseline, comparison.sources) for comparison in result.comparisons] == [
