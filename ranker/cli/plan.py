@@ -71,8 +71,8 @@ def _rows(result: SystemsResult, pairs: bool, difference: float | None, percent:
                     f"{settings.unit}s": comparison.units,
                     "difference": apart,
                     "error": error,
-                    "detectable": smallest_found(error, **wanted) if enough else None,
-                    "power": power_of(apart, error, settings.alpha) if enough else 0.0,
+                    "detectable": smallest_found(error, comparison.units, **wanted) if enough else None,
+                    "power": power_of(apart, error, comparison.units, settings.alpha),
                     "needed": int(needed) if math.isfinite(needed) else None,
                 }
             )
@@ -83,7 +83,7 @@ def _print(result: SystemsResult, rows: list[dict[str, Any]], difference: float 
     settings = result.settings
     print_table(rows, f"plan, {result.data}, difference {'observed' if difference is None else 'given'}")
     typer.echo(
-        f"\nerror: bootstrap standard error of the difference, over {settings.unit}s\n"
+        f"\nerror: standard error of the difference, by the bootstrap over {settings.unit}s\n"
         f"detectable: smallest difference that is significant with a probability of {settings.power:g}\n"
         f"power: probability that the difference is significant at {settings.alpha:g}, for this pair alone\n"
         f"needed: {settings.unit}s required for a power of {settings.power:g}\n"

@@ -90,9 +90,11 @@ class MeasuredSystems:
     def _differences(self, settings: SystemsSettings) -> Callable[[int, int], dict[str, Any]]:
         """Return the function of two systems that makes what `ComparedSystem` and `SystemPair` have in common."""
         tests = self.tests
-        errors = (tests.sample[:, tests.first] - tests.sample[:, tests.second]).std(axis=0)
-        apart = tests.scores[tests.first] - tests.scores[tests.second]
         units = self.documents or self.sources
+        errors = (tests.sample[:, tests.first] - tests.sample[:, tests.second]).std(axis=0)
+        # resamples of n units vary by (n - 1) / n of the variance that other test sets do
+        errors *= math.sqrt(units / (units - 1))
+        apart = tests.scores[tests.first] - tests.scores[tests.second]
         needs = sources_needed(apart, errors, units, alpha=settings.alpha, power=settings.power)
         p, adjusted, needed, error = (tests.matrix(values) for values in (tests.p, tests.adjusted, needs, errors))
 

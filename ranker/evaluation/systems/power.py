@@ -1,4 +1,9 @@
-"""Power of tests of differences between systems: sources needed, the smallest difference found, and its probability."""
+"""Power of tests of differences between systems: sources needed, the smallest difference found, and its probability.
+
+The power is that of the paired t-test at the largest level up to alpha that exact randomisation attains, because
+randomisation has this power for normal differences. Student's noncentral t is approximated by a normal distribution
+(Abramowitz and Stegun 1964, 26.7.10); with the fewest sources, a difference is significant if all have its sign.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +15,27 @@ import numpy.typing as npt
 
 from ranker.arrays import FloatArray
 
+_NORMAL = NormalDist()
+_MOST = 500
+"""Number of sources from which a correction of the normal approximation is accurate (Guenther 1981)."""
+
 
 def sources_needed(
-    difference: npt.ArrayLike, spread: npt.ArrayLike, sources: int, *, alpha: float, power: float
+    difference: npt.ArrayLike, error: npt.ArrayLike, sources: int, *, alpha: float, power: float
 ) -> FloatArray:
-    """Number of sources needed for differences of the observed size to be significant.
+    """Smallest numbers of sources with which differences of the observed size are significant.
 
-    ``n * ((z[1 - alpha / 2] + z[power]) * spread / |difference|) ** 2``, rounded up: the normal approximation for a
-    single two-sided test; at least `fewest_sources`.
+    `error` is their standard error with `sources`. The test is two-sided and of a single pair.
     """
     apart = np.abs(np.asarray(difference, dtype=np.float64))
     with np.errstate(divide="ignore", invalid="ignore"):
-        number = np.ceil(sources * (smallest_found(1.0, alpha=alpha, power=power) * np.asarray(spread) / apart) ** 2)
-    return np.where(apart <= 1e-12, np.inf, np.maximum(number, fewest_sources(alpha)))
+        effect = apart / (np.asarray(error) * math.sqrt(sources))
+        reach = (_NORMAL.inv_cdf(1 - alpha / 2) + _NORMAL.inv_cdf(power)) / effect
+    numbers = np.arange(fewest_sources(alpha), _MOST)
+    smallest = [smallest_found(1 / math.sqrt(number), number, alpha=alpha, power=power) for number in numbers]
+    few = numbers[0] + np.searchsorted(-np.array(smallest), -effect)
+    many = np.ceil(reach**2 + _NORMAL.inv_cdf(1 - alpha / 2) ** 2 / 2)
+    return np.where(apart <= 1e-12, np.inf, np.where(few < _MOST, few, many))
 
 
 def fewest_sources(alpha: float) -> int:
@@ -30,16 +43,32 @@ def fewest_sources(alpha: float) -> int:
     return math.floor(1 - math.log2(alpha)) + 1
 
 
-def smallest_found(spread: float, *, alpha: float, power: float) -> float:
-    """Smallest difference found significant with probability `power`, by the approximation of `sources_needed`."""
-    normal = NormalDist()
-    return (normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(power)) * spread
+def smallest_found(error: float, sources: int, *, alpha: float, power: float) -> float:
+    """Smallest difference found significant with probability `power`, from its standard error with `sources`."""
+    if sources == fewest_sources(alpha):
+        return error * math.sqrt(sources) * _NORMAL.inv_cdf(power ** (1 / sources))
+    limit, spread = _limit(sources, alpha)
+    return error * (limit + _NORMAL.inv_cdf(power) * spread)
 
 
-def power_of(difference: float, spread: float, alpha: float) -> float:
-    """Probability that a difference is found significant, by the approximation of `sources_needed`."""
-    if not spread:
+def power_of(difference: float, error: float, sources: int, alpha: float) -> float:
+    """Probability that a difference is found significant, from its standard error with `sources`."""
+    if sources < fewest_sources(alpha):
+        return 0.0
+    if not error:
         return float(bool(difference))
-    normal = NormalDist()
-    apart, limit = abs(difference) / spread, normal.inv_cdf(1 - alpha / 2)
-    return normal.cdf(apart - limit) + normal.cdf(-apart - limit)
+    apart = abs(difference) / error
+    if sources == fewest_sources(alpha):
+        return sum(_NORMAL.cdf(side * apart / math.sqrt(sources)) ** sources for side in (1, -1))
+    limit, spread = _limit(sources, alpha)
+    return sum(_NORMAL.cdf((side * apart - limit) / spread) for side in (1, -1))
+
+
+def _limit(sources: int, alpha: float) -> tuple[float, float]:
+    """Smallest significant difference in standard errors, and the standard deviation of a difference in them."""
+    from scipy.special import stdtrit
+
+    swaps = 2.0 ** min(sources - 1, 50)
+    level = (math.ceil(alpha * swaps) - 1) / swaps
+    quantile = float(stdtrit(sources - 1, 1 - level / 2))
+    return quantile * (1 - 1 / (4 * (sources - 1))), math.sqrt(1 + quantile**2 / (2 * (sources - 1)))

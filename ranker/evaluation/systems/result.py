@@ -128,7 +128,8 @@ class ComparedSystem:
     needed: int | None = None
     """Sources or documents needed to find the difference significant; None for a difference of 0."""
     error: float | None = None
-    """Bootstrap standard error of the difference."""
+    """Standard error of the difference: that of the bootstrap times the square root of n / (n - 1), with n sources or
+    documents."""
     agree: Estimate | None = None
     """Share of people's decisions that agree with a difference of this size; None if unknown."""
     details: Mapping[str, float] = field(default_factory=dict)

@@ -48,7 +48,7 @@ def test_documents_are_resampled_as_a_whole() -> None:
     sample = scores[:, 1] - scores[:, 0] if other.system == "B" else scores[:, 0] - scores[:, 1]
     assert other.difference is not None
     assert (other.difference.low, other.difference.high) == pytest.approx(np.percentile(sample, [2.5, 97.5]), abs=1e-12)
-    assert other.error == pytest.approx(sample.std(), abs=1e-12)
+    assert other.error == pytest.approx(sample.std() * np.sqrt(40 / 39), abs=1e-12)
     whole = compare_systems(data, ["chrf"], resamples=100).comparisons[0]
     assert [each.score.value for each in whole.systems] == [each.score.value for each in compared.systems]
 
@@ -77,16 +77,40 @@ def test_intervals_over_documents_cover_and_those_over_sources_do_not() -> None:
 def test_a_pilot_tells_the_power_of_larger_sets() -> None:
     pilot = simulated(np.random.default_rng(2), 400, 0.2).sum(axis=1)
     tests = compare_pairs(mean_score, pilot, resamples=500)
-    error = (tests.sample[:, 0] - tests.sample[:, 1]).std()
+    error = (tests.sample[:, 0] - tests.sample[:, 1]).std() * np.sqrt(400 / 399)
     number = int(sources_needed(0.2, error, 400, alpha=0.05, power=0.8))
-    assert power_of(0.2, error * np.sqrt(400 / number), 0.05) == pytest.approx(0.8, abs=0.01)
-    assert smallest_found(error * np.sqrt(400 / number), alpha=0.05, power=0.8) == pytest.approx(0.2, rel=0.01)
-    assert (power_of(0.0, 1.0, 0.05), power_of(0.1, 0.0, 0.05)) == (pytest.approx(0.05), 1)
+    scaled = error * np.sqrt(400 / number)
+    assert power_of(0.2, scaled, number, 0.05) == pytest.approx(0.8, abs=0.01)
+    assert smallest_found(scaled, number, alpha=0.05, power=0.8) == pytest.approx(0.2, rel=0.01)
+    assert (power_of(0.0, 1.0, 100, 0.05), power_of(0.1, 0.0, 100, 0.05)) == (pytest.approx(0.05, abs=1e-3), 1)
     significant = 0
     for seed in range(SIMULATIONS):
         cube = simulated(np.random.default_rng([3, seed]), number, 0.2).sum(axis=1)
         significant += compare_pairs(mean_score, cube, resamples=RESAMPLES, seed=seed).p[0] < 0.05
     assert significant / SIMULATIONS == pytest.approx(0.8, abs=0.05 if THOROUGH else 0.1)
+
+
+@pytest.mark.parametrize("effect", [1.8, 1.6, 1.4, 1.3, 1.2, 1.0, 0.9, 0.8])
+def test_the_power_that_is_promised_is_that_of_randomisation(effect: float) -> None:
+    """Normal differences, `effect` standard deviations from 0, as many as are said to be needed for a power of .8."""
+    number = int(sources_needed(effect, 0.1, 100, alpha=0.05, power=0.8))
+    assert 6 <= number <= 15
+    generator = np.random.default_rng([number, int(10 * effect)])
+    values = generator.normal(effect, size=(2000, number))
+    signs = 1 - 2 * (np.arange(2 ** (number - 1))[:, np.newaxis] >> np.arange(number) & 1)
+    p = np.mean([np.abs(values @ row) >= np.abs(values.sum(axis=1)) * (1 - 1e-9) for row in signs], axis=0)
+    found = (p < 0.05).mean()
+    assert found > 0.78 - 0.02
+    assert found == pytest.approx(power_of(effect, 1 / np.sqrt(number), number, 0.05), abs=0.04)
+
+
+def test_more_sources_find_smaller_differences() -> None:
+    found = [smallest_found(1 / np.sqrt(number), number, alpha=0.05, power=0.8) for number in range(6, 600)]
+    assert (np.diff(found) < 0).all()
+    needed = sources_needed(found, 0.1, 100, alpha=0.05, power=0.8)
+    assert needed == pytest.approx(np.arange(6, 600), abs=1)
+    assert sources_needed(1e-9, 0.1, 100, alpha=0.05, power=0.8) == pytest.approx(7.85e18, rel=1e-3)
+    assert power_of(9.0, 1.0, 5, 0.05) == 0
 
 
 def test_curves_begin_at_one_half_and_never_fall() -> None:
