@@ -1,4 +1,4 @@
-"""p-values and errors of comparing systems: `python bench/systems.py [parity] [errors]`.
+"""p-values and errors of comparing systems: `python bench/systems.py [parity] [errors] [few]`.
 
 ``parity`` prints the p-values of `ranker systems` and of sacreBLEU for the same seed, against the first system.
 
@@ -6,11 +6,14 @@
 are shuffled and dealt to several, as if they were outputs for the same sources. "Permuted": the outputs of several
 real systems are shuffled within each source, for a random third of the sources. "Two groups": half of the systems are
 dealt from the best system, half from the worst, and differences within a half are errors.
+
+``few`` counts such errors for systems with normal scores of 30 to 200 sources.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import sys
 from collections.abc import Callable
@@ -23,10 +26,11 @@ from bench.common import locate, row, run_main, table
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.selection import select_language_pairs
-from ranker.evaluation.choices import Correction, SystemTest
+from ranker.evaluation.choices import Correction, Parity, SystemTest
 from ranker.evaluation.systems.human_ranking import rank_clusters
 from ranker.evaluation.systems.pair_tests import Score, compare_pairs
 from ranker.evaluation.systems.run import RESAMPLES, compare_systems
+from ranker.extractors.base import mean_score
 from ranker.extractors.registry import make_metric
 from ranker.ranking.scorers import make_scorer
 
@@ -71,13 +75,16 @@ def error_rate(
     resamples: int,
     groups: int = 1,
     correction: Correction = "westfall-young",
+    parity: Parity | None = None,
     alpha: float = 0.05,
 ) -> tuple[float, float]:
     """Return how often any two systems of the same group differ significantly, and how often their clusters differ."""
     wrong = np.zeros((simulations, 2), dtype=bool)
     for number in range(simulations):
         cube = deal(np.random.default_rng([7, number]))
-        tests = compare_pairs(score, cube, test=test, correction=correction, resamples=resamples, seed=number)
+        tests = compare_pairs(
+            score, cube, test=test, correction=correction, resamples=resamples, seed=number, parity=parity
+        )
         group = np.arange(cube.shape[1]) * groups // cube.shape[1]
         same = group[tests.first] == group[tests.second]
         order = np.argsort(-tests.scores, kind="stable")
@@ -119,6 +126,24 @@ def errors(dataset: Dataset, metrics: list[str], simulations: int, resamples: in
                 for deal, groups in cases
             ]
             print(row(name, test, *(f"{pairs:.3f}, {clusters:.3f}" for pairs, clusters in rates)), flush=True)
+
+
+def few(simulations: int, resamples: int) -> None:
+    """Print a table of error rates with few sources; parity keeps the bootstrap where there are fewer than 200."""
+    counts = (2, 6, 10)
+    print("\n".join(table(["sources", *(f"{test}, {count} systems" for test in RESAMPLES for count in counts)])))
+    for sources in (30, 40, 60, 100, 200):
+        rates = []
+        for test, count in itertools.product(RESAMPLES, counts):
+
+            def deal(generator: np.random.Generator, shape: tuple[int, int] = (sources, count)) -> np.ndarray:
+                return np.stack([generator.normal(size=shape), np.ones(shape)], axis=2)
+
+            kept: Parity = "sacrebleu"
+            rates.append(
+                error_rate(mean_score, deal, test=test, simulations=simulations, resamples=resamples, parity=kept)[0]
+            )
+        print(row(sources, *(f"{rate:.3f}" for rate in rates)), flush=True)
 
 
 def parity(dataset: Dataset, metrics: list[str]) -> None:
@@ -163,6 +188,10 @@ def main() -> None:
     parser.add_argument("--simulations", type=int, default=1000)
     parser.add_argument("--systems", type=int, default=6)
     options = parser.parse_args()
+    if "few" in options.what:
+        few(options.simulations, options.resamples)
+    if not {"parity", "errors"} & {*options.what}:
+        return
     dataset = select_language_pairs(catalogue.load(locate(options.data)), [options.lp])
     if "parity" in options.what:
         parity(dataset, options.metrics)

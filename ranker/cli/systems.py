@@ -45,7 +45,7 @@ def command(
     options: SystemOptions,
     test: Annotated[
         SystemTest,
-        Option(help="Paired bootstrap (bs), or approximate randomisation (ar) with 10,000 random swaps by default."),
+        Option(help="Paired bootstrap (bs; randomisation below 200 sources), or 10,000 random swaps by default (ar)."),
     ] = "bs",
     correction: Annotated[
         Correction, Option(help="Multiple-testing correction for all pairs of systems.")

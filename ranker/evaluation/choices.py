@@ -21,7 +21,9 @@ RankingMethod = Literal["auto", "expected-wins", "bradley-terry", "trueskill", "
 SystemTest = Literal["bs", "ar"]
 """Significance tests for two systems: paired bootstrap, approximate randomisation."""
 FEW_SOURCES = 30
-"""Number of sources below which p-values come from randomisation, because the bootstrap finds too many differences."""
+"""Number of sources below which intervals are too narrow and metrics are compared by randomisation."""
+RANDOMISED_BELOW = 200
+"""Number of sources below which systems are compared by randomisation: the bootstrap finds too many differences."""
 Parity = Literal["sacrebleu"]
 """Programs whose p-values can be reproduced."""
 

@@ -247,7 +247,7 @@ def result() -> SystemsResult:
 def test_captions_name_the_test_of_their_language_pair() -> None:
     few, many = (
         dataset_of([(["a b c d e f"], ["a b c d e f", "a b c x e f"])] * sources, lp=lp)
-        for sources, lp in ((2, "de-en"), (30, "fr-en"))
+        for sources, lp in ((2, "de-en"), (200, "fr-en"))
     )
     compared = compare_systems(concatenate_datasets([few, many]), {"chrf": make_scorer("chrf", None)}, resamples=200)
     captions = [line for line in markdown(compared).splitlines() if line.startswith("Corpus scores")]

@@ -13,6 +13,7 @@ import numpy as np
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.languages import LanguagePair
+from ranker.evaluation.choices import RANDOMISED_BELOW
 from ranker.evaluation.correlation.pair_counts import count_pairs, tau_b
 from ranker.evaluation.correlation.pearson import pearson_rows
 from ranker.evaluation.resampling.bootstrap import Estimate, estimate
@@ -124,7 +125,7 @@ class MeasuredSystems:
 
 
 def notes_on(comparisons: Sequence[SystemComparison], settings: SystemsSettings) -> list[str]:
-    """Return one-line notes on too few resamples and on few sources."""
+    """Return one-line notes on too few resamples, on few sources, and on randomisation in place of the bootstrap."""
     largest = max((len(comparison.pairs) for comparison in comparisons if comparison.test != "exact"), default=0)
     resamples = too_few_resamples(settings.resamples, largest, settings.correction, settings.alpha) if largest else None
     notes = [resamples, *(_few_sources(comparison, settings) for comparison in comparisons)]
@@ -135,7 +136,8 @@ def _few_sources(comparison: SystemComparison, settings: SystemsSettings) -> str
     """Return a one-line note on the effects of few sources on a comparison, or None if there are enough."""
     note = few_sources(comparison.units, comparison.lp.known, settings.unit)
     if note is None:
-        return None
+        randomised = settings.test == "bs" != comparison.test
+        return f"fewer than {RANDOMISED_BELOW} {settings.unit}s: p-values are of randomisation" if randomised else None
     if settings.parity:
         return f"{note}, and p-values computed like {settings.parity} too small"
     if comparison.test not in ("exact", "bs"):

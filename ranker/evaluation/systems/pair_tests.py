@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import OptionError
-from ranker.evaluation.choices import FEW_SOURCES, Correction, Parity, SystemTest
+from ranker.evaluation.choices import RANDOMISED_BELOW, Correction, Parity, SystemTest
 from ranker.evaluation.resampling.bootstrap import every_swap, index_draws, swap_draws
 from ranker.evaluation.resampling.significance import centred, corrected, resampled_p
 
@@ -100,10 +100,10 @@ def compare_pairs(
 
 
 def _test(test: SystemTest, sources: int, resamples: int) -> PairTest:
-    """Choose the test: randomisation if there are few sources, and an exact test if `resamples` covers all swaps."""
-    if 2 ** (sources - 1) - 1 <= resamples and (test == "ar" or sources < FEW_SOURCES):
-        return "exact"
-    return "ar" if sources < FEW_SOURCES else test
+    """Choose the test: randomisation unless there are many sources, exact if `resamples` covers all swaps."""
+    if test == "bs" and sources >= RANDOMISED_BELOW:
+        return "bs"
+    return "exact" if 2 ** (sources - 1) - 1 <= resamples else "ar"
 
 
 def bootstrap_scores(score: Score, statistics: FloatArray, resamples: int, seed: int) -> FloatArray:

@@ -73,7 +73,8 @@ def compare_systems(
         System that the other systems are compared with; by default the first of the data, or of a language pair
         without that one.
     test : {"bs", "ar"}
-        Paired bootstrap or approximate randomisation.
+        Paired bootstrap or approximate randomisation. With fewer than 200 sources (or documents, if these are
+        resampled) p-values are of randomisation, unless `parity` is given.
     correction : {"westfall-young", "holm", "none"}
         Multiple-testing correction for the p-values of all pairs of systems.
     resamples : int, optional
