@@ -190,6 +190,7 @@ def _measured(
     if len(bad):
         what = f"the score by {name} of system {table.names[bad[0]]!r} in {table.where} is {tests.scores[bad[0]]}"
         raise DataError(f"{what}; expected a finite number: exclude the system or the metric")
+    documents = None if units is None else units[table.sources]
     by_system = zip(human.scores[table.candidates].T, scorer.score(rows).T, strict=True)
     return MeasuredSystems(
         table.lp,
@@ -201,9 +202,9 @@ def _measured(
         sign_of(scorer),
         score_details(scorer, cube.sum(axis=0)),
         next((ranking for ranking in human.rankings if ranking.lp == table.lp), None),
-        [controlled_mean(judgements, scores) for judgements, scores in by_system],
+        [controlled_mean(judgements, scores, documents) for judgements, scores in by_system],
         agreement_curve(scorer, table.target) if len(rows) >= FEWEST_SOURCES else None,
-        documents=None if units is None else len(cube),
+        documents=None if documents is None else len(cube),
     )
 
 
