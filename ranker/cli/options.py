@@ -246,12 +246,12 @@ class Corpora:
         """
         self.check()
         from ranker.corpora import sanity
-        from ranker.corpora.joining import join_corpora, numbered
+        from ranker.corpora.joining import join_corpora
         from ranker.corpora.own_references import check_texts, without_only_references
         from ranker.corpora.selection import select_language_pairs, with_language_pair
 
         with working("reading"):
-            corpora = numbered(self._corpora())
+            corpora = self._corpora()
             whole = join_corpora([with_language_pair(corpus, self.lp) for corpus in corpora])
             dataset = select_language_pairs(whole, self.lp) if self.lp else whole
             if extractors:
