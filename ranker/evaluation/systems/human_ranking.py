@@ -48,11 +48,12 @@ class RankedSystem:
     TrueSkill over the resamples, or its mean human score."""
     rank: int
     low: int
-    """Lower end of the range of its rank in 95% of the resamples; with fewer than six sources (or documents, if these
-    are resampled), the best rank of all."""
+    """Lower end of the range of its rank in 95% of the resamples; 1 if the system was judged on fewer than six sources
+    (or documents, if these are resampled). Such systems are left out of the ranges of the others."""
     high: int
     cluster: int
-    """Cluster of the system, from 1 for the best; rank ranges of different clusters do not overlap (Koehn 2012)."""
+    """Cluster of the system, from 1 for the best; rank ranges of different clusters do not overlap (Koehn 2012), except
+    those of systems judged on fewer than six sources, which are in the cluster of the system above them."""
     judgements: int
     """Number of strict and tied comparisons, or of scores."""
 
@@ -153,6 +154,7 @@ def _rankings(
     The `units` of the sources are resampled, by default the sources themselves.
     """
     rankings, notes = [], []
+    unit_name = "source" if units is None else "document"
     units = np.arange(len(dataset.sources)) if units is None else units
     standardised = standardised_language_pairs(dataset, kind) if method == "mean" else ()
     systems = dataset.candidates["system"].to_numpy(object)
@@ -168,9 +170,12 @@ def _rankings(
             continue
         names, code = np.unique(systems[rows].astype(str), return_inverse=True)
         unit = np.unique(units[dataset.candidate_source[rows]], return_inverse=True)[1].astype(np.int64)
+        on = np.stack([code, unit])
         if method != "mean":
             pairs = code[: len(first)], code[len(first) :], outcome
             unit = unit[: len(first)]
+            # a tie is no win, so it tells nothing about expected wins
+            on = on[:, np.tile(outcome != 0, 2)] if method == "expected-wins" else on
         if method == "mean":
             columns = np.zeros((unit.max() + 1, 2, len(names)))
             np.add.at(columns[:, 0], (unit, code), human[rows])
@@ -194,7 +199,13 @@ def _rankings(
         if not known.any():
             continue
         number = np.bincount(code)[known]
-        ranked = _ranked(names[known], score[known], sample[:, known], number, int(unit.max()) + 1)
+        fewest = fewest_sources(0.05)
+        sure = np.bincount(np.unique(on, axis=1)[0], minlength=len(names))[known] >= fewest
+        if resamples and unit.max() + 1 >= fewest and not sure.all():
+            listed = ", ".join(names[known][~sure].tolist()[:8]) + (", ..." if (~sure).sum() > 8 else "")
+            what = f"systems with judgements of fewer than {fewest} {unit_name}s, so that any rank is possible"
+            notes.append(f"{lp.of(dataset.name)}: {what}: {listed}")
+        ranked = _ranked(names[known], score[known], sample[:, known], number, sure)
         rankings.append(HumanRanking(lp, method, ranked, lp in standardised))
     return tuple(rankings), notes
 
@@ -307,20 +318,22 @@ def _ranks(scores: FloatArray) -> Int64Array:
 
 
 def _ranked(
-    names: npt.NDArray[np.str_], score: FloatArray, sample: FloatArray, judgements: Int64Array, units: int
+    names: npt.NDArray[np.str_], score: FloatArray, sample: FloatArray, judgements: Int64Array, sure: BoolArray
 ) -> tuple[RankedSystem, ...]:
     # a system that a resample leaves without judgements keeps its place
     score, sample = merge_ties(score), merge_ties(np.where(np.isnan(sample), score, sample))
     rank = _ranks(score)
-    low = high = rank
-    if len(sample):
-        ranks = np.stack([_ranks(row) for row in sample])
-        low = np.percentile(ranks, 2.5, axis=0, method="inverted_cdf").astype(np.int64)
-        high = np.percentile(ranks, 97.5, axis=0, method="inverted_cdf").astype(np.int64)
-    if len(sample) and units < fewest_sources(0.05):
-        low, high = np.ones_like(rank), np.full_like(rank, len(rank))
-    order = np.lexsort((np.arange(len(names)), -score))
+    low, high, order = rank.copy(), rank.copy(), np.lexsort((np.arange(len(names)), -score))
     group = rank_clusters(low[order], high[order])
+    if len(sample):
+        low[:], high[:], group[:] = 1, len(rank), 1
+        ranks = np.stack([_ranks(row) for row in sample[:, sure]])
+        low[sure] = np.percentile(ranks, 2.5, axis=0, method="inverted_cdf")
+        high[sure] = np.percentile(ranks, 97.5, axis=0, method="inverted_cdf")
+        among = order[sure[order]]
+        group[sure[order]] = rank_clusters(low[among], high[among])
+        group = np.maximum.accumulate(group)
+        high = np.maximum(high, rank)
     return tuple(
         RankedSystem(
             str(names[place]),

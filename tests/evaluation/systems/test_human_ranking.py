@@ -118,14 +118,30 @@ def test_systems_that_people_never_preferred_or_put_behind_have_no_rank(caplog):
 
 
 @pytest.mark.parametrize("data", [graded, preferred])
-def test_a_system_that_is_not_in_all_resamples_moves_no_other(data):
+def test_a_system_that_is_hardly_judged_may_have_any_rank_and_moves_no_other(data, caplog):
     human = np.tile([4.0, 3.0, 2.0, np.nan], (40, 1))
-    human[0, 3] = 1.0
+    human[:5, 3] = 1.0
     (rankings,) = rank_systems(data(human), resamples=400)
     ranges = [(system.system, system.low, system.high, system.cluster) for system in rankings.systems]
-    assert ranges[:3] == [("s0", 1, 1, 1), ("s1", 2, 2, 2), ("s2", 3, 3, 3)]
-    # in a resample without s3, expected wins tie it with s2
-    assert (rankings.systems[3].low, rankings.systems[3].high) == (3 if data is preferred else 4, 4)
+    assert ranges == [("s0", 1, 1, 1), ("s1", 2, 2, 2), ("s2", 3, 3, 3), ("s3", 1, 4, 3)]
+    expected = "test xx-en: systems with judgements of fewer than 6 sources, so that any rank is possible: s3"
+    assert caplog.text.count(expected) == 1
+    human[:5, 3] = 5.0
+    (rankings,) = rank_systems(data(human), resamples=400)
+    ranges = [(system.system, system.rank, system.low, system.high, system.cluster) for system in rankings.systems]
+    assert ranges == [("s3", 1, 1, 4, 1), ("s0", 2, 1, 2, 1), ("s1", 3, 2, 3, 2), ("s2", 4, 3, 4, 3)]
+    human[:6, 3] = 5.0
+    (rankings,) = rank_systems(data(human), resamples=400)
+    assert (rankings.systems[0].system, rankings.systems[0].high) == ("s3", 1)
+
+
+def test_ties_are_no_judgements_of_expected_wins():
+    human = np.tile([2.0, 1.0, 2.0], (40, 1))
+    human[20:, 0] = np.nan
+    human[:, 1] = np.where(np.arange(40) < 20, 2.0, 1.0)
+    human[0] = [3.0, 2.0, 2.0]
+    (rankings,) = rank_systems(preferred(human), method="expected-wins", resamples=100)
+    assert {(system.system, system.low, system.high) for system in rankings.systems} >= {("s0", 1, 3)}
 
 
 def test_a_note_names_systems_whose_means_are_of_other_sources(caplog):
