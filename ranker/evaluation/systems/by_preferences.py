@@ -8,14 +8,15 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, resolve_kind
 from ranker.corpora.numbered_systems import are_numbered
-from ranker.errors import DataError, OptionError
+from ranker.errors import DataError, OptionError, joined
 from ranker.evaluation.resampling.bootstrap import stream
 from ranker.evaluation.resampling.significance import centred, corrected, least_p, resampled_p
 from ranker.evaluation.systems.bradley_terry import davidson
 from ranker.evaluation.systems.comparison import MeasuredSystems, notes_on, signature_of
 from ranker.evaluation.systems.human_ranking import comparisons
 from ranker.evaluation.systems.pair_tests import SystemPairTests
-from ranker.evaluation.systems.result import SystemsMetric, SystemsResult, SystemsSettings
+from ranker.evaluation.systems.power import fewest_sources
+from ranker.evaluation.systems.result import SystemComparison, SystemsMetric, SystemsResult, SystemsSettings
 from ranker.evaluation.systems.tables import baseline_among, check_baseline
 
 
@@ -26,7 +27,8 @@ def compare_by_preferences(dataset: Dataset, baseline: str | None, settings: Sys
         raise OptionError(f"{what}: leave out test, parity and level, or give a metric")
     resolve_kind(dataset, PREFERENCES)
     systems, pairs = dataset.candidates["system"].to_numpy(object), dataset.source_language_pairs
-    compared, alone = [], []
+    compared: list[SystemComparison] = []
+    alone, sparse = [], []
     for lp in dict.fromkeys(pairs[dataset.candidate_source]):
         first, second, outcome = comparisons(dataset, pairs == lp)
         where = lp.of(dataset.name)
@@ -47,8 +49,16 @@ def compare_by_preferences(dataset: Dataset, baseline: str | None, settings: Sys
         )
         one, other = (side.astype(np.int64) for side in np.triu_indices(len(names), 1))
         observed, null = scores[one] - scores[other], centred(sample[:, one] - sample[:, other])
-        p = np.maximum(resampled_p(null, observed), least_p(units))
-        adjusted = np.maximum(corrected(p, null, observed, settings.correction), least_p(units))
+        judged = np.bincount(np.unique(np.stack([codes, np.tile(source, 2)]), axis=1)[0])
+        least = np.array([least_p(int(number)) for number in np.minimum(judged[one], judged[other])])
+        p = np.maximum(resampled_p(null, observed), least)
+        adjusted = np.maximum(corrected(p, null, observed, settings.correction), least)
+        fewest = fewest_sources(settings.alpha)
+        few = [name for name, number in zip(names.tolist(), judged.tolist(), strict=True) if number < fewest <= units]
+        if few:
+            what = f"compared on fewer than {fewest} sources, so that no difference can be significant"
+            few = few if len(few) <= 8 else [*few[:7], f"{len(few) - 7} more"]
+            sparse.append(f"{where}: {joined(few)} {'was' if len(few) == 1 else 'were'} {what}")
         tests = SystemPairTests(scores, sample, one, other, p, adjusted, "bs", settings.resamples)
 
         def count(result: int, sides: Int64Array = sides, outcome: Int64Array = outcome) -> FloatArray:
@@ -66,7 +76,7 @@ def compare_by_preferences(dataset: Dataset, baseline: str | None, settings: Sys
         raise DataError(f"{where} has {what}: comparing systems requires at least two sources")
     signature = signature_of(dataset, settings, baseline, ())
     notes = [f"left out {where}, which has {what}" for where, what in alone]
-    notes += notes_on(compared, settings)
+    notes += sparse + notes_on(compared, settings)
     metric = SystemsMetric(PREFERENCES, PREFERENCES, "davidson", True, False)
     return SystemsResult(
         dataset.name, signature, settings, (metric,), tuple(compared), notes=tuple(dict.fromkeys(notes))

@@ -144,8 +144,8 @@ def _few_sources(comparison: SystemComparison, settings: SystemsSettings) -> str
         return f"{note}; p-values are of randomisation"
     smallest = _smallest_p(comparison, settings)
     none = ", so that no difference can be significant" if smallest >= settings.alpha else ""
-    exact = "of exact randomisation, " if comparison.test == "exact" else ""
-    return f"{note}; p-values are {exact}at least {smallest:.2g}{none}"
+    what = "; p-values are of exact randomisation," if comparison.test == "exact" else " and p-values too small, but"
+    return f"{note}{what} at least {smallest:.2g}{none}"
 
 
 def _smallest_p(comparison: SystemComparison, settings: SystemsSettings) -> float:

@@ -31,7 +31,7 @@ def sources_needed(
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = apart / (np.asarray(error) * math.sqrt(sources))
         reach = (_NORMAL.inv_cdf(1 - alpha / 2) + _NORMAL.inv_cdf(power)) / effect
-    numbers = np.arange(fewest_sources(alpha), _MOST)
+    numbers = range(fewest_sources(alpha), _MOST)
     smallest = [smallest_found(1 / math.sqrt(number), number, alpha=alpha, power=power) for number in numbers]
     few = numbers[0] + np.searchsorted(-np.array(smallest), -effect)
     many = np.ceil(reach**2 + _NORMAL.inv_cdf(1 - alpha / 2) ** 2 / 2)

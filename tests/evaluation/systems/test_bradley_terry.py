@@ -119,6 +119,26 @@ def test_ties_hold_systems_together_only_where_other_outcomes_limit_their_share(
         strengths([0, 0, 2, 2, 0], [1, 1, 3, 3, 2], [1, 0, 1, 1, 1])
 
 
+def test_a_system_that_is_preferred_on_one_source_is_not_significantly_better():
+    first, second, outcome = drawn(100, 0.5, np.random.default_rng(3))
+    names = np.array(["E", "D", "C", "B", "A", "new"])
+    frame = pd.DataFrame(
+        {
+            "source": [f"s{number}" for number in [*range(100), *[0] * 10]],
+            "system_a": names[[*first, *[5] * 10]],
+            "system_b": names[[*second, *[4] * 10]],
+            "preferred": np.array(["tie", "a", "b"])[[*outcome, *[1] * 9, -1]],
+        }
+    )
+    result = compare_systems(from_frame(frame), resamples=300)
+    pairs = {frozenset((pair.better, pair.worse)): pair for pair in result.comparisons[0].pairs}
+    assert {pair.p for names, pair in pairs.items() if "new" in names} == {1.0}
+    assert pairs[frozenset("EA")].adjusted < 0.05
+    assert result.notes == (
+        "frame: new was compared on fewer than 6 sources, so that no difference can be significant",
+    )
+
+
 def test_systems_are_compared_by_preferences_alone():
     first, second, outcome = drawn(400, 0.5, np.random.default_rng(3))
     names = np.array(["E", "D", "C", "B", "A"])
