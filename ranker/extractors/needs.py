@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
-from ranker.corpora.dataset import Dataset
+import numpy as np
+
+from ranker.arrays import BoolArray, Int64Array
+from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.languages import ENGLISH
 
 COMPARABLE = 3
@@ -20,7 +23,7 @@ class Needs:
     """
 
     references: int = 1
-    """Minimum total number of references in the data; each source also needs one, unless this is 0."""
+    """Minimum number of references of the source's language pair; each source also needs one, unless this is 0."""
     source: bool = False
     """True if each source needs its text."""
     candidates: int = 1
@@ -54,9 +57,25 @@ class Needs:
             known_texts=any(needs.known_texts for needs in every),
         )
 
-    def missing(self, dataset: Dataset) -> str | None:
-        """Return a message if a data set has too few references to learn from, else None."""
-        references = len(dataset.references)
-        if self.references <= 1 or references >= self.references:
+    def enough_references(self, dataset: Dataset) -> BoolArray:
+        """Mask of the sources whose language pair has enough references to learn from, shape (sources,)."""
+        return np.asarray((references_of_pair(dataset) >= self.references) | (self.references <= 1))
+
+    def missing(self, dataset: Dataset, sources: BoolArray | None = None) -> str | None:
+        """Return a message if the pairs of all `sources`, or of the data, have too few references, else None."""
+        chosen = np.ones(len(dataset.sources), dtype=bool) if sources is None else sources
+        if self.references <= 1 or self.enough_references(dataset)[chosen].any():
             return None
-        return f"{references} reference sentences are too few for a language model, which needs {self.references}"
+        number, pairs = references_of_pair(dataset)[chosen], dataset.source_language_pairs[chosen]
+        largest = f" of {pairs[number.argmax()]}" if len(dataset.language_pairs) > 1 and len(pairs) else ""
+        each = " per language pair" if largest else ""
+        what = f"{number.max(initial=0)} reference sentences{largest} are too few for a language model"
+        return f"{what}, which needs {self.references}{each}"
+
+
+@view
+def references_of_pair(dataset: Dataset) -> Int64Array:
+    """Number of references in the language pair of each source, shape (sources,)."""
+    references, pairs = np.diff(dataset.reference_offsets), dataset.source_language_pairs
+    totals = {pair: int(references[pairs == pair].sum()) for pair in dataset.language_pairs}
+    return np.array([totals[pair] for pair in pairs], dtype=np.int64)

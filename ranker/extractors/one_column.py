@@ -88,7 +88,8 @@ class ColumnMetric(SentenceMean):
 
     def fit(self, dataset: Dataset) -> ColumnMetric:
         """Return this metric with its extractor fitted on `dataset`."""
-        reason = self.needs.missing(dataset) if self.fit_scope == "ranked" else None
+        few = ~self.needs.enough_references(dataset)
+        reason = self.needs.missing(dataset, few) if self.fit_scope == "ranked" and few.any() else None
         if reason is not None:
             raise DataError(f"{reason}: use a metric other than {self}", file=dataset.name)
         return dataclasses.replace(self, extractor=self.extractor.fit(dataset))

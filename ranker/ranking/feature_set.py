@@ -263,17 +263,16 @@ class FeatureSet:
         self.check_ready()
         check_new_texts(self.extractors, "references")
         dataset = dataset.context
-        others = leave_one_out(dataset)
-        together, rows = references_among_candidates(dataset)
+        source = dataset.references["source"].to_numpy()
         parts = []
         for extractor in self.extractors:
-            if extractor.needs.missing(dataset):
-                parts.append(np.zeros((len(others), len(extractor.columns))))
-            elif exclude_self:
-                parts.append(fitted_on(extractor, dataset).transform_references(dataset, others))
-            else:
-                parts.append(_columns(extractor, together)[rows])
-        return self._joined(others, parts)
+            enough = extractor.needs.enough_references(dataset)
+            columns = np.zeros((len(source), len(extractor.columns)))
+            if enough[source].any():
+                used = _with_sources(dataset, enough.tobytes())
+                columns[enough[source]] = _reference_columns(extractor, used, exclude_self=exclude_self)
+            parts.append(columns)
+        return self._joined(leave_one_out(dataset), parts)
 
     def _joined(self, dataset: Dataset, parts: Sequence[FloatArray]) -> FloatArray:
         """Concatenate columns; raise DataError if a value is not finite."""
@@ -371,32 +370,42 @@ def context_for(extractor: Extractor, dataset: Dataset) -> tuple[Dataset, BoolAr
 def _own_columns(extractor: Extractor, dataset: Dataset, ready: FloatArray | None = None) -> FloatArray:
     """Return an extractor's columns for all candidates: those in `ready` if given, otherwise computed.
 
-    If the extractor needs references, candidates without a reference get 0, and candidates that are references are
-    compared with the other references.
+    If the extractor needs references, candidates without a reference, or of a language pair with too few to learn from,
+    get 0, and candidates that are references are compared with the other references.
     """
     if not extractor.needs.references:
         return _columns(extractor, dataset) if ready is None else ready
-    has_reference = np.diff(dataset.reference_offsets) > 0
-    rows = has_reference[dataset.candidate_source]
+    usable = (np.diff(dataset.reference_offsets) > 0) & extractor.needs.enough_references(dataset)
+    rows = usable[dataset.candidate_source]
     whole = dataset if rows.all() else with_given_scores(dataset, extractor.members)
     columns = np.zeros((len(dataset), len(extractor.columns)))
-    if ready is None:
-        referenced = _referenced(whole)
-        if not len(referenced) or extractor.needs.missing(dataset):
-            return columns
-        columns[rows] = _columns(extractor, referenced)
-    else:
-        columns[rows] = ready[rows]
-    apart, own = scored_apart(dataset)
+    referenced = _with_sources(whole, usable.tobytes())
+    if not len(referenced):
+        return columns
+    columns[rows] = _columns(extractor, referenced) if ready is None else ready[rows]
+    apart, own = scored_apart(referenced)
     if len(apart):
-        columns[apart] = fitted_on(extractor, dataset).transform_references(dataset, leave_one_out(dataset))[own]
+        fitted = fitted_on(extractor, referenced)
+        columns[np.flatnonzero(rows)[apart]] = fitted.transform_references(referenced, leave_one_out(referenced))[own]
     return columns
 
 
+def _reference_columns(extractor: Extractor, dataset: Dataset, *, exclude_self: bool) -> FloatArray:
+    """Return the columns of an extractor for the references, each scored as a candidate."""
+    if exclude_self:
+        return fitted_on(extractor, dataset).transform_references(dataset, leave_one_out(dataset))
+    together, rows = _among_candidates(dataset)
+    columns: FloatArray = _columns(extractor, together)[rows]
+    return columns
+
+
+_among_candidates = view(references_among_candidates)
+
+
 @view
-def _referenced(dataset: Dataset) -> Dataset:
-    """Return the data set with only the sources that have a reference."""
-    return dataset.select_sources(np.diff(dataset.reference_offsets) > 0)
+def _with_sources(dataset: Dataset, sources: bytes) -> Dataset:
+    """Return the data set with only the sources in a mask, given as bytes."""
+    return dataset.select_sources(np.frombuffer(sources, dtype=bool))
 
 
 def _columns(extractor: Extractor, dataset: Dataset) -> FloatArray:

@@ -14,6 +14,7 @@ from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, view
 from ranker.errors import DataError, counted
 from ranker.extractors.base import Extractor, join_notes
+from ranker.extractors.needs import references_of_pair
 from ranker.ranking.feature_set import FeatureSet
 from ranker.text.target_languages import in_english
 
@@ -25,13 +26,13 @@ LARGEST = 1e100
 
 @dataclass(frozen=True, eq=False)
 class AvailableInputs:
-    """Per source: its text, any reference, number of candidates, English or not; and the total number of references."""
+    """Per source: its text, any reference, number of candidates, English or not, references of its language pair."""
 
     has_text: BoolArray
     has_reference: BoolArray
     candidates: Int64Array
     english: BoolArray
-    references: int
+    references: Int64Array
 
     def suffices(self, extractors: Sequence[Extractor], *, by_language: bool = False) -> BoolArray:
         """Return a mask of the extractors whose needs each source meets, shape (sources, extractors).
@@ -62,7 +63,7 @@ def available_inputs(dataset: Dataset) -> AvailableInputs:
     has_reference = np.diff(dataset.reference_offsets) > 0
     has_text = (dataset.sources["text"] != "").to_numpy(bool)
     return AvailableInputs(
-        has_text, has_reference, candidates.astype(np.int64), in_english(dataset), len(dataset.references)
+        has_text, has_reference, candidates.astype(np.int64), in_english(dataset), references_of_pair(dataset)
     )
 
 
@@ -83,7 +84,7 @@ def usable_sets(extractors: Sequence[Extractor], *, by_language: bool = False) -
             np.full(len(candidates), has_reference),
             np.array(candidates),
             np.full(len(candidates), english),
-            number,
+            np.full(len(candidates), number),
         ).suffices(extractors, by_language=True)
         for has_text in (True, False)
         for has_reference in (True, False)
@@ -348,7 +349,7 @@ def _reasons(
         f"with fewer than {fewest} candidates": inputs.candidates[rows] < fewest,
         "not in English": ~inputs.english[rows] & any(each.language is not None for each in needs),
     }
-    few = [each.missing(dataset) for each in needs] if inputs.has_reference[rows].any() else []
+    few = [each.missing(dataset, rows) for each in needs] if inputs.has_reference[rows].any() else []
     reasons = [*dict.fromkeys(filter(None, few))]
     lacking = " and ".join(what for what, sources in lacks.items() if sources.all())
     if not (lacking or reasons):

@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ranker.corpora.joining import concatenate_datasets
 from ranker.corpora.records import Candidate, Record, assemble
-from ranker.errors import ModelError, OptionError
-from ranker.extractors.registry import BUILT_IN, make
+from ranker.errors import DataError, ModelError, OptionError
+from ranker.extractors.registry import BUILT_IN, make, make_metric
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.ranker import Ranker
+from ranker.ranking.reference_candidates import leave_one_out
+from ranker.ranking.weight_sets import WeightSets
 
 VARIANTS = (
     *("ngrams[words=content]", "ngrams[words=function]", "ngrams[match=stem]", "ngrams[unit=tag]", "ds[f1=true]"),
@@ -33,7 +36,7 @@ SENTENCES = [
 OTHERS = [["a cat was sitting on the mat", "door open mat the cat"], ["slowly she walked home", "rain"]]
 
 
-def dataset(chosen: range):
+def dataset(chosen: range, lp: str = "de-en"):
     """Return sources with two references each and word alignments, of all or some of the sentences."""
     records = []
     for i in chosen:
@@ -46,7 +49,7 @@ def dataset(chosen: range):
             Candidate(f"s{n}", candidate, alignment="0-0" if candidate else "")
             for n, candidate in enumerate(candidates)
         ]
-        records.append(Record(" ".join(words), [text, right], sides, lp="de-en", reference_alignments=links))
+        records.append(Record(" ".join(words), [text, right], sides, lp=lp, reference_alignments=links))
     return assemble(records, "test")
 
 
@@ -63,6 +66,58 @@ def test_scores_depend_on_other_sources_only_where_that_is_declared(text):
     if make(text).fit_scope == "train":
         pytest.skip("learns in training")
     assert depends_on_other_sources(text) == (make(text).fit_scope == "ranked")
+
+
+@pytest.mark.parametrize(
+    "text", [*sorted({*BUILT_IN} - {"given"}), *VARIANTS, *RANKED, "consensus[metric=nist]", "perp[unit=tags]"]
+)
+def test_scores_of_a_language_pair_do_not_depend_on_the_other_pairs(text):
+    if make(text).fit_scope == "train":
+        pytest.skip("learns in training")
+    alone = [dataset(range(2), "de-en"), dataset(range(2, 4), "fr-en")]
+    joint = concatenate_datasets(alone)
+    columns = [make(text).fit(item).transform(item) for item in alone]
+    np.testing.assert_array_equal(make(text).fit(joint).transform(joint), np.concatenate(columns))
+    if make(text).needs.other_candidates:
+        return
+    columns = [make(text).fit(item).transform_references(item, leave_one_out(item)) for item in alone]
+    references = make(text).fit(joint).transform_references(joint, leave_one_out(joint))
+    np.testing.assert_array_equal(references, np.concatenate(columns))
+
+
+def test_a_value_learnt_from_several_language_pairs_serves_none_but_these():
+    joint = concatenate_datasets([dataset(range(2), "de-en"), dataset(range(2, 4), "fr-en")])
+    other = dataset(range(2), "es-en")
+    with pytest.raises(DataError) as caught:
+        make("nist").fit(joint).transform(other)
+    assert str(caught.value) == (
+        "test: language pair es-en is not among those that the metric was fitted on, de-en, fr-en: "
+        "fit it on data of this pair"
+    )
+    np.testing.assert_array_equal(
+        make("nist").fit(dataset(range(2), "de-en")).transform(other), make("nist").fit(other).transform(other)
+    )
+
+
+def test_references_are_counted_for_each_language_pair(monkeypatch):
+    monkeypatch.setattr("ranker.extractors.fluency.features.ENOUGH_REFERENCES", 5)
+    large, small = dataset(range(4), "de-en"), dataset(range(2), "fr-en")
+    joint = concatenate_datasets([large, small])
+    features = FeatureSet.parse("perp")
+    columns = features.transform(joint)
+    np.testing.assert_array_equal(columns[: len(large)], features.transform(large))
+    assert not columns[len(large) :].any()
+    for exclude in (False, True):
+        references = features.transform_references(joint, exclude_self=exclude)
+        np.testing.assert_array_equal(references[:8], features.transform_references(large, exclude_self=exclude))
+        assert not references[8:].any()
+    few = "4 reference sentences of fr-en are too few for a language model, which needs 5 per language pair"
+    assert features.missing_requirement(joint) is None
+    weights = WeightSets.of(FeatureSet.parse("bleu,perp"), by_language=False)
+    assert weights.note(joint) == f"{few}; ranked without perp"
+    with pytest.raises(DataError) as caught:
+        make_metric("perp").fit(joint)
+    assert str(caught.value) == f"{joint.name}: {few}: use a metric other than perp"
 
 
 MESSAGE = (

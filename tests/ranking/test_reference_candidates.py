@@ -61,7 +61,8 @@ def test_the_language_model_is_without_the_reference_it_scores(sample: Dataset, 
     result = perp.transform_references(sample, leave_one_out(sample))[:, 0]
     batch = token_batch(sample, lowercase=True)
     source = sample.references["source"].to_numpy()
-    discounts = perp.learnt.model.discounts
+    (learnt,) = perp.learnt.values()
+    discounts = learnt.model.discounts
     for row in (0, 7, 159):
         selected = source != source[row] if whole_source else np.arange(len(source)) != row
         order = np.argsort(sample.references["text"].to_numpy(object)[selected], kind="stable")

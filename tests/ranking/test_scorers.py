@@ -134,10 +134,13 @@ def test_whether_the_data_are_too_few_is_asked_once(sample, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     Ranker("bleu,perp", C=1.0).fit(sample).save("m")
     requested, messages = [], ""
-    inner = Needs.missing
-    monkeypatch.setattr(
-        Needs, "missing", lambda self, data: (self.references > 1 and requested.append(len(data))) or inner(self, data)
-    )
+    inner = Needs.enough_references
+
+    def enough(self, data):
+        requested.extend([len(data)] * (self.references > 1))
+        return inner(self, data)
+
+    monkeypatch.setattr(Needs, "enough_references", enough)
     for words in (["rank", "sample"], ["evaluate", "--data", "sample"], ["score", "sample"]):
         requested.clear()
         messages += command(*words, "--model", "m").err

@@ -11,7 +11,9 @@ import numpy as np
 from ranker import notation
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, view
+from ranker.corpora.languages import LanguagePair
 from ranker.errors import DataError, OptionError
+from ranker.extractors import by_language_pair
 from ranker.extractors.base import FitScope, FittedExtractor, unfitted
 from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.dependency.parsed import parser_signature, tag_batch
@@ -40,7 +42,8 @@ class Perplexity(FittedExtractor):
 
     with sentence boundaries counted (Ye, Zhou and Lin 2007, section 4.2.3). The reference language model is an
     interpolated modified Kneser-Ney model (Chen and Goodman 1998), learnt anew from the references of the data being
-    ranked. As published, they include the candidate's own references. Lower is more fluent.
+    ranked, for each language pair separately. As published, they include the candidate's own references. Lower is more
+    fluent.
 
     The model depends on which sentences the references are, not on their order: they are sorted by their code points
     before they are counted. KenLM's ``lmplz`` estimates slightly different discounts from other orders of the same
@@ -89,7 +92,7 @@ class Perplexity(FittedExtractor):
     tokenizer: Tokenizer = "13a"
     lowercase: bool = True
     model: str | None = None
-    learnt: ReferenceModel | None = notation.learnt()
+    learnt: dict[LanguagePair, ReferenceModel] | None = notation.learnt()
 
     def __post_init__(self) -> None:
         """Refuse options that are out of range or do not go together."""
@@ -190,30 +193,39 @@ class Perplexity(FittedExtractor):
         return f"{display_name(self.model)}: {'; '.join(notes)}" if notes else None
 
     def fit(self, dataset: Dataset) -> Perplexity:
-        """Estimate the language model from the references of `dataset`, unless it is read from a file."""
+        """Estimate a language model from the references of each language pair, unless it is read from a file."""
         if self.model is not None:
             return self
         whole = Perplexity(**{**self._options(), "leave_out": False, "oov": False, "match": False})
-        return dataclasses.replace(self, learnt=_language_model(dataset, whole))
+        return dataclasses.replace(
+            self, learnt=by_language_pair.learn(dataset, lambda part: _language_model(part, whole))
+        )
 
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the columns, shape (candidates, 1 to 3).
 
         The option `leave_out` only affects data that the model learnt from.
         """
-        batch = self._batch(dataset)
         if self.model is not None:
             self.check_ready()
+            batch = self._batch(dataset)
             sentences, place = np.unique(batch.candidate, return_inverse=True)
             words = batch.segments.take(sentences)
             return self._columns_of(self._frozen().scores(batch.segments.vocabulary, *words, matched=self.match))[place]
-        learnt = self._reference_model()
+        columns = np.zeros((len(dataset), len(self.columns)))
+        for part, sources, learnt in by_language_pair.parts(dataset, self._reference_models):
+            columns[sources[dataset.candidate_source]] = self._scores(part, learnt)
+        return columns
+
+    def _scores(self, dataset: Dataset, learnt: ReferenceModel) -> FloatArray:
+        """Return the columns of candidates of one language pair."""
+        batch = self._batch(dataset)
         values = learnt.recode(batch.segments)
         if not self.leave_out:
             return self._columns_of(log10_scores(learnt.model, values.values, values.offsets))[batch.candidate]
         own = batch.segments.vocabulary is learnt.vocabulary
         group = dataset.candidate_source if own else np.full(len(dataset), -1)
-        return self._left_out(learnt.source, values, batch.candidate, group)
+        return self._left_out(learnt, learnt.source, values, batch.candidate, group)
 
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
         """Return each reference's columns, from a model of the other references or, with `leave_out`, other sources.
@@ -222,11 +234,15 @@ class Perplexity(FittedExtractor):
         """
         if self.model is not None:
             return self.transform(others)
-        batch, learnt = self._batch(dataset), self._reference_model()
-        values = learnt.recode(batch.segments)
-        if self.leave_out:
-            return self._left_out(learnt.source, values, batch.reference, dataset.references["source"].to_numpy())
-        return self._left_out(learnt.reference, values, batch.reference, np.arange(len(batch.reference)))
+        columns = np.zeros((len(dataset.references), len(self.columns)))
+        for part, sources, learnt in by_language_pair.parts(dataset, self._reference_models):
+            batch = self._batch(part)
+            number = len(batch.reference)
+            groups = (learnt.source, part.references["source"]) if self.leave_out else (learnt.reference, range(number))
+            learnt_from, group = map(np.asarray, groups)
+            rows = sources[dataset.references["source"].to_numpy()]
+            columns[rows] = self._left_out(learnt, learnt_from, learnt.recode(batch.segments), batch.reference, group)
+        return columns
 
     def _batch(self, dataset: Dataset) -> TokenBatch:
         """Return the tokens of `dataset`: words, or the parts of speech that the parser assigns."""
@@ -234,15 +250,20 @@ class Perplexity(FittedExtractor):
             return tag_batch(dataset, self.parser)
         return token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
 
-    def _reference_model(self) -> ReferenceModel:
+    @property
+    def _reference_models(self) -> dict[LanguagePair, ReferenceModel]:
         if self.learnt is None:
             raise unfitted(self)
         return self.learnt
 
     def _left_out(
-        self, learnt_from: Int64Array, values: TokenisedTexts, sentences: Int64Array, group: Int64Array
+        self,
+        learnt: ReferenceModel,
+        learnt_from: Int64Array,
+        values: TokenisedTexts,
+        sentences: Int64Array,
+        group: Int64Array,
     ) -> FloatArray:
-        learnt = self._reference_model()
         counts, discounts = learnt.counts, learnt.model.discounts
         return self._columns_of(leave_out_scores(counts, discounts, learnt_from, *values.take(sentences), group))
 
@@ -258,7 +279,7 @@ class Perplexity(FittedExtractor):
 
 @dataclass(frozen=True, eq=False)
 class ReferenceModel:
-    """A language model learnt from all references of a data set."""
+    """A language model learnt from all references of a language pair in a data set."""
 
     vocabulary: list[str]
     reference: Int64Array

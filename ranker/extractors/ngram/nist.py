@@ -12,7 +12,9 @@ import numpy.typing as npt
 from ranker import notation
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset, view
+from ranker.corpora.languages import LanguagePair
 from ranker.errors import OptionError
+from ranker.extractors import by_language_pair
 from ranker.extractors.base import FitScope, Metric, unfitted
 from ranker.text.ngrams import ngram_totals
 from ranker.text.tokens import Tokenizer, token_batch
@@ -31,10 +33,10 @@ class Nist(Metric):
               \cdot \exp\Bigl(\beta \log^2 \min(1, c / \bar r)\Bigr), \quad
               \text{info}(w_1 \dots w_n) = \log_2 \frac{\#(w_1 \dots w_{n-1})}{\#(w_1 \dots w_n)}
 
-    with counts # over all references of the ranked data, :math:`t_n` n-grams of the candidate, its length c and the
-    mean length of its references; beta makes the penalty one half if c is two thirds of the mean (Doddington 2002).
-    Matches are clipped against the reference that has the n-gram most often. A candidate or references without tokens
-    score 0.
+    with counts # over all references of the language pair in the ranked data, :math:`t_n` n-grams of the candidate, its
+    length c and the mean length of its references; beta makes the penalty one half if c is two thirds of the mean
+    (Doddington 2002). Matches are clipped against the reference that has the n-gram most often. A candidate or
+    references without tokens score 0.
 
     Parameters
     ----------
@@ -46,7 +48,7 @@ class Nist(Metric):
     Notes
     -----
     Statistics: information and n-grams of order 1..N, candidate length, mean reference length. Scores equal those of
-    mteval-v13a. The score of a segment depends on the references of all other segments.
+    mteval-v13a. The score of a segment depends on the references of all other segments of its language pair.
     """
 
     name: ClassVar[str] = "nist"
@@ -56,7 +58,7 @@ class Nist(Metric):
     order: int = 5
     tokenizer: Tokenizer = "13a"
     lowercase: bool = False
-    learnt: tuple[ReferenceNgrams, tuple[FloatArray, ...]] | None = notation.learnt()
+    learnt: dict[LanguagePair, _NgramInformation] | None = notation.learnt()
 
     def __post_init__(self) -> None:
         """Refuse options out of range."""
@@ -69,17 +71,25 @@ class Nist(Metric):
         return 2 * self.order + 2
 
     def fit(self, dataset: Dataset) -> Nist:
-        """Return the metric with the information of each n-gram in the references of `dataset`.
+        """Return the metric with the information of each n-gram in the references of each language pair.
 
         Other n-grams carry no information.
         """
-        return dataclasses.replace(self, learnt=_information(dataset, Nist(**self._options())))
+        unfitted_metric = Nist(**self._options())
+        learnt = by_language_pair.learn(dataset, lambda part: _information(part, unfitted_metric))
+        return dataclasses.replace(self, learnt=learnt)
 
     def statistics(self, dataset: Dataset) -> FloatArray:
         """Return information, n-grams, candidate length and mean reference length, shape (candidates, 2N + 2)."""
         if self.learnt is None:
             raise unfitted(self)
-        ngrams, information = self.learnt
+        statistics = np.zeros((len(dataset), self.width))
+        for part, sources, learnt in by_language_pair.parts(dataset, self.learnt):
+            statistics[sources[dataset.candidate_source]] = self._statistics(part, *learnt)
+        return statistics
+
+    def _statistics(self, dataset: Dataset, ngrams: ReferenceNgrams, information: tuple[FloatArray, ...]) -> FloatArray:
+        """Return the statistics of candidates of one language pair."""
         batch = token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
         numbers = ngrams.find(batch.segments)
         gained = [weighted_matches(batch, *of_order) for of_order in zip(numbers, information, strict=True)]
@@ -107,8 +117,11 @@ class Nist(Metric):
         return np.where(sane, precision * np.exp(_DECAY * np.log(np.minimum(ratio, 1.0)) ** 2), 0.0)
 
 
+_NgramInformation = tuple[ReferenceNgrams, tuple[FloatArray, ...]]
+
+
 @view
-def _information(dataset: Dataset, nist: Nist) -> tuple[ReferenceNgrams, tuple[FloatArray, ...]]:
+def _information(dataset: Dataset, nist: Nist) -> _NgramInformation:
     """Return the n-grams of a data set's references, and the bits of information of each n-gram, by order."""
     batch = token_batch(dataset, nist.tokenizer, lowercase=nist.lowercase)
     # sums over n-grams must not depend on the other texts of the data set
