@@ -106,6 +106,19 @@ class Extractor(ABC):
         """
         return {}
 
+    def resolved(self, dataset: Dataset) -> Self:
+        """Return this extractor with values for `dataset` in place of ``auto``, for each option that has only one.
+
+        The signature of the resolved extractor determines its scores; the values of an option with several, such as the
+        tokenizers of several languages, follow from the language pairs of the data.
+        """
+        made: Any = self
+        names, _ = language_tokenizers(dataset)
+        if getattr(made, "tokenizer", None) != "auto" or len(names) > 1:
+            return self
+        resolved: Self = dataclasses.replace(made, tokenizer=names[0])
+        return resolved
+
     def check_ready(self) -> None:  # noqa: B027 - most need nothing but this package
         """Raise an error if a resource that the columns require is not installed.
 
@@ -400,16 +413,6 @@ class Metric(FittedExtractor):
     def note(self, dataset: Dataset) -> str | None:
         """Return a note if the tokenizer cannot split the references of `dataset` into words, else None."""
         return tokenizer_note(dataset, self.tokenizer)
-
-    def resolved(self, dataset: Dataset) -> Self:
-        """Return this metric with tokenizer ``auto`` replaced by the tokenizer for `dataset`, if there is only one."""
-        names, _ = language_tokenizers(dataset)
-        made: Any = self
-        fields = {field.name for field in dataclasses.fields(made)}
-        if "tokenizer" not in fields or self.tokenizer != "auto" or len(names) > 1:
-            return self
-        resolved: Self = dataclasses.replace(made, tokenizer=names[0])
-        return resolved
 
     def sacrebleu(self, dataset: Dataset, *, segments: bool) -> str | None:
         """Return sacreBLEU's signature of this score for segments or a corpus, or None if sacreBLEU lacks the score."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -81,6 +81,12 @@ class ColumnMetric(SentenceMean):
         """Fit scope of the extractor, but ``none`` if the scope is ``train`` and the extractor is fitted."""
         scope = self.extractor.fit_scope
         return "none" if scope == "train" and isinstance(self.extractor, FittedExtractor) else scope
+
+    def resolved(self, dataset: Dataset) -> Self:
+        """Return this metric with the extractor's options for `dataset` in place of ``auto``."""
+        extractor = self.extractor.resolved(dataset)
+        column = str(extractor) + self.column.removeprefix(str(self.extractor))
+        return dataclasses.replace(self, extractor=extractor, column=column)
 
     def check_ready(self) -> None:
         """Raise an error if a resource of the extractor is not installed."""

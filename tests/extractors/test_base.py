@@ -251,6 +251,30 @@ def test_options_equal_in_python_have_one_notation():
 @pytest.mark.parametrize(
     "text",
     [
+        *(
+            name
+            for name in OF_TEXTS
+            if len(make(name).columns) == 1 and make(name).fit_scope == "none" and name != "lrscore"
+        ),
+        *("meteor", "meteor[parameters=li,modules=exact,function_words=none]", "meteor[parameters=li]"),
+        *("meteor[tokenizer=auto,modules=exact]", "combine[meteor + ter]", "lrscore[lexical=meteor,alignment=meteor]"),
+        *("kendall[alignment=meteor]", "pef[alignment=meteor,tokenizer=meteor]", "meteor_parts.score"),
+        *("ngrams[tokenizer=auto].1.f1", "consensus[metric=meteor].mean", "consensus[metric=bleu,trust=source].near"),
+    ],
+)
+def test_a_resolved_signature_determines_the_score(text):
+    translations = ["die Katzen saßen auf den Matten", "ein Mann sah die drei kleinen Häuser, 他说的话", "das Haus"]
+    references = ["die Katze sitzt auf der Matte", "der Mann sieht drei kleine Häuser 他说话", "das kleine Haus"]
+    scores = {}
+    for lp in (None, "en-de", "de-en", "en-fi", "en-fr", "en-cs", "en-th", "en-zh_TW", "en-nb", "en-xyz"):
+        score = make_metric(text)(translations, references, translations, lp=lp)
+        assert scores.setdefault(score.signature, score.corpus) == score.corpus
+        assert "=auto" not in score.signature.replace("wordnet=auto", "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "ngrams[words=content,function_words=FILE]",
         "meteor[modules=exact,function_words=FILE]",
         "paraphrase[function_words=FILE]",

@@ -138,7 +138,7 @@ class Combination(Metric):
         return join_notes(metric.note(dataset) for metric in self.metrics)
 
     def resolved(self, dataset: Dataset) -> Self:
-        """Return this combination with ``auto`` replaced by the tokenizer for `dataset` in each of its metrics."""
+        """Return this combination with values for `dataset` in place of ``auto`` in each of its metrics."""
         return self._with(tuple(metric.resolved(dataset) for metric in self.metrics))
 
     def state(self) -> dict[str, npt.NDArray[Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -155,6 +155,10 @@ class Consensus(FittedExtractor):
     def signed(self) -> dict[str, object]:
         """Option values for the signature, with the metric's own signature in place of its notation."""
         return {"metric": self._compared.signature()}
+
+    def resolved(self, dataset: Dataset) -> Self:
+        """Return this extractor with the metric's options for `dataset` in place of ``auto``."""
+        return dataclasses.replace(self, metric=str(self._compared.resolved(dataset)))
 
     @property
     def pretraining_sources(self) -> UInt32Array | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -66,6 +67,10 @@ class MeteorParts(FittedExtractor):
     def signature(self) -> str:
         """Return the notation with all options in force, written as in the signature of `meteor`."""
         return self._metric.signature().replace(Meteor.name, self.name, 1)
+
+    def resolved(self, dataset: Dataset) -> Self:
+        """Return this extractor with the language of `dataset` in place of ``auto``, if there is only one."""
+        return dataclasses.replace(self, language=self._metric.resolved(dataset).language)
 
     @property
     def needs(self) -> Needs:

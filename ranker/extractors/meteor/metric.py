@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -204,6 +205,13 @@ class Meteor(Metric):
             follows = wordnet or AUTO in signed.values() or self.parameters == "rank"
             signed["language"] = AUTO if follows else None
         return signed
+
+    def resolved(self, dataset: Dataset) -> Self:
+        """Return this metric with language and tokenizer of `dataset` in place of ``auto`` unless there are several."""
+        languages, _ = self._languages(dataset)
+        if self.signed()["language"] != AUTO or len(languages) > 1:
+            return super().resolved(dataset)
+        return dataclasses.replace(super().resolved(dataset), language=languages[0])
 
     @property
     def needs(self) -> Needs:

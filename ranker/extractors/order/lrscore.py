@@ -19,7 +19,7 @@ from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FitScope, Metric, join_notes, unfitted
 from ranker.extractors.needs import Needs
 from ranker.extractors.order.birch_osborne import Rule
-from ranker.extractors.order.metrics import OrderAlignment, alignment_signed, word_permutations
+from ranker.extractors.order.metrics import OrderAlignment, alignment_signed, meteor_language, word_permutations
 from ranker.extractors.order.scores import permutation_scores
 from ranker.extractors.order.source_orders import bilingual_orders
 from ranker.text.brevity_penalty import brevity_penalty
@@ -83,6 +83,7 @@ class LRscore(Metric):
     rule: Rule = "same-key"
     tokenizer: Tokenizer = "13a"
     lowercase: bool = False
+    meteor_language: str | None = notation.learnt()
 
     def __post_init__(self) -> None:
         """Refuse options out of range and invalid lexical metrics."""
@@ -121,8 +122,12 @@ class LRscore(Metric):
         return (self, self._lexical_metric)
 
     def resolved(self, dataset: Dataset) -> LRscore:
-        """Return this metric with ``auto`` replaced by the tokenizer for `dataset`, also in the lexical metric."""
-        return dataclasses.replace(super().resolved(dataset), lexical=str(self._lexical_metric.resolved(dataset)))
+        """Return this metric with values for `dataset` in place of ``auto``, also in the lexical metric."""
+        return dataclasses.replace(
+            super().resolved(dataset),
+            lexical=str(self._lexical_metric.resolved(dataset)),
+            meteor_language=meteor_language(dataset, self.alignment),
+        )
 
     @property
     def fit_scope(self) -> FitScope:
@@ -141,7 +146,10 @@ class LRscore(Metric):
 
     def signed(self) -> dict[str, object]:
         """Option values for the signature: the lexical metric's signature, and a digest of what aligns the words."""
-        return {"lexical": self._lexical_metric.signature(), **alignment_signed(self.alignment, self.aligner)}
+        return {
+            "lexical": self._lexical_metric.signature(),
+            **alignment_signed(self.alignment, self.aligner, self.meteor_language),
+        }
 
     @property
     def width(self) -> int:

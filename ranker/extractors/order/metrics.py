@@ -5,16 +5,18 @@ The corpus score of each metric is the mean of its sentence scores.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
+from ranker import notation
 from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.corpora.dataset import Dataset, view
 from ranker.errors import OptionError
 from ranker.extractors.base import SentenceMean
-from ranker.extractors.meteor.metric import Meteor
+from ranker.extractors.meteor.metric import AUTO, Meteor
 from ranker.extractors.ngram.bleu import Bleu
 from ranker.extractors.order.birch_osborne import Rule
 from ranker.extractors.order.scores import permutation_scores
@@ -51,12 +53,20 @@ def word_permutations(
     return matched.permutations(), matched.offsets
 
 
-def alignment_signed(alignment: str, aligner: str | None = None) -> dict[str, object]:
-    """Return options for signatures: the digest of the aligner's file or, for ``meteor``, of the installed WordNet."""
+def alignment_signed(
+    alignment: str, aligner: str | None = None, meteor_language: str | None = None
+) -> dict[str, object]:
+    """Return options for signatures: the digest of the aligner's file or of METEOR's WordNet, and METEOR's language."""
     if alignment != "meteor":
         return {} if aligner is None else {"aligner": sha256(read_bytes(aligner))[:12]}
     wordnet = optional_wordnet("auto", Meteor.name)
-    return {"wordnet": wordnet.digest if wordnet else "none"}
+    return {"language": meteor_language, "wordnet": wordnet.digest if wordnet else "none"}
+
+
+def meteor_language(dataset: Dataset, alignment: str) -> str | None:
+    """Return the language in which METEOR aligns the words of `dataset`; None if it does not, or for several."""
+    language = Meteor().resolved(dataset).language if alignment == "meteor" else AUTO
+    return None if language == AUTO else language
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,7 @@ class PermutationMetric(SentenceMean):
     brevity: bool = True
     tokenizer: Tokenizer = "13a"
     lowercase: bool = False
+    meteor_language: str | None = notation.learnt()
 
     def __post_init__(self) -> None:
         """Refuse options out of range."""
@@ -81,7 +92,11 @@ class PermutationMetric(SentenceMean):
 
     def signed(self) -> dict[str, object]:
         """Option values for the signature, with the digest of the aligner or, for METEOR's alignment, of WordNet."""
-        return alignment_signed(self.alignment, self.aligner)
+        return alignment_signed(self.alignment, self.aligner, self.meteor_language)
+
+    def resolved(self, dataset: Dataset) -> Self:
+        """Return this metric with the tokenizer of `dataset`, and the language for the signature if METEOR aligns."""
+        return dataclasses.replace(super().resolved(dataset), meteor_language=meteor_language(dataset, self.alignment))
 
     def note(self, dataset: Dataset) -> str | None:
         """Return the note on the tokenizer, or else METEOR's note if METEOR's alignment is used, or None."""
