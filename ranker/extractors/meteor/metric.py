@@ -75,7 +75,8 @@ class Meteor(Metric):
     synonym, paraphrase) matched :math:`m^c_i` and :math:`m^f_i`; likewise R with the words of the reference; m is the
     mean number of matched words of both sides and c their number of chunks, runs that are contiguous and in the same
     order (Denkowski and Lavie 2014, section 2). A candidate that matches the whole reference in one chunk counts as
-    having none, one that matches nothing scores 0. Of several references the one with the best score counts.
+    having none, one that matches nothing scores 0. Of several references the one with the best score counts, of equal
+    ones the first, as in Meteor 1.5.
 
     Parameters
     ----------

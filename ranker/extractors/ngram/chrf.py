@@ -28,8 +28,8 @@ class Chrf(Metric):
     .. math:: \frac{(1 + \beta^2) P R}{\beta^2 P + R}
 
     with P and R the means of the precisions and recalls of the orders that both sides are long enough for (Popović
-    2015; word n-grams: Popović 2017). With several references the best one counts. A candidate or reference without
-    characters scores 0.
+    2015; word n-grams: Popović 2017). Of several references the best one counts, of equal ones the first, as in
+    sacreBLEU. A candidate or reference without characters scores 0.
 
     Parameters
     ----------
