@@ -23,6 +23,7 @@ may have columns of scores from files; see `ranker.extractors.composed.external_
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 import html
@@ -41,7 +42,7 @@ from ranker.arrays import BoolArray, Int64Array
 from ranker.corpora.column_names import canonical, kinds_of
 from ranker.corpora.languages import UNKNOWN_PAIR, LanguagePair
 from ranker.corpora.marked_errors import error_entries, errors_by_candidate
-from ranker.corpora.schema import PLACE, SCHEMA, TEXT, empty_table
+from ranker.corpora.schema import OF_FILES, PLACE, SCHEMA, TEXT, empty_table
 from ranker.errors import DataError, counted
 
 _LONGEST_KEY = 60
@@ -145,8 +146,13 @@ class Dataset:
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """SHA-256 digest of the content of all tables: equal content gives an equal fingerprint."""
-        return self.content_digest()
+        """SHA-256 digest of the content of all tables: equal content gives an equal fingerprint.
+
+        Scores attached from files do not count: the metrics that read them sign the files.
+        """
+        attached = [column for column in self.candidates if str(column).startswith(OF_FILES)]
+        own = dataclasses.replace(self, candidates=self.candidates.drop(columns=attached)) if attached else self
+        return own.content_digest()
 
     def content_digest(self) -> str:
         """Compute the fingerprint of the tables as they are now."""

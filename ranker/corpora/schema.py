@@ -17,6 +17,9 @@ PLACE = pd.Int64Dtype()
 ALIGNMENT = "alignment"
 """A column that `references` and `candidates` may have in addition to `SCHEMA`."""
 
+OF_FILES = "given "
+"""Start of the names of columns that `candidates` may have in addition: scores of files, which metrics sign."""
+
 LONGEST_NAMES = {
     "lp": LONGEST_PAIR,
     **dict.fromkeys(("doc", "seg_id", "name", "system", "judge", "kind", "rater", "severity", "category"), 1000),

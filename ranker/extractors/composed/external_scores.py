@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,7 @@ from ranker.corpora.dataset import Dataset, source_place, view
 from ranker.corpora.formats.segment_scores import SegmentScores
 from ranker.corpora.judgements import mean_ratings, rating_names, use_of_errors
 from ranker.corpora.records import shown
+from ranker.corpora.schema import OF_FILES
 from ranker.errors import DataError, OptionError, counted, nearest
 from ranker.extractors.base import Extractor, FeatureFamily, SentenceMean
 from ranker.extractors.composed.direction import opposed_to_chrf
@@ -63,6 +64,7 @@ class ExternalScores(SentenceMean):
     # on the class the key in the registry, on an instance the name of its scores
     name: str = KEY  # type: ignore[misc]
     direction: Direction = "auto"
+    negated: bool | None = notation.learnt()
 
     def __post_init__(self) -> None:
         """Refuse standard input as the file, and names that the notation cannot express."""
@@ -92,10 +94,17 @@ class ExternalScores(SentenceMean):
         return str(notation.Spec(KEY, tuple(changed)))
 
     def signature(self) -> str:
-        """Return the notation with the name and the direction of the scores and the digest of the file."""
-        digest = {} if self._scores is None else {"file": self._scores.digest[:8]}
-        options = {"name": escaped(self.name), "direction": "higher" if self.higher_is_better else "lower", **digest}
+        """Return the notation with name and direction of the scores, if signs are reversed, and the file's digest."""
+        options = {"name": escaped(self.name), "direction": "higher" if self.higher_is_better else "lower"}
+        if self.negated or (self._scores is not None and self._sign(self._scores.values) < 0):
+            options["negated"] = "true"
+        if self._scores is not None:
+            options["file"] = self._scores.digest[:8]
         return str(notation.Spec(KEY, tuple(options.items())))
+
+    def resolved(self, dataset: Dataset) -> Self:
+        """Return this metric, with the signs of a column of `dataset` for the signature."""
+        return dataclasses.replace(self, negated=self._sign(self._values(dataset)) < 0) if self.file is None else self
 
     @property
     def higher_is_better(self) -> bool:
@@ -134,15 +143,17 @@ class ExternalScores(SentenceMean):
         if not lower_is_better(self.name):
             unknown = "higher scores are taken to be better, as the name does not tell; otherwise add direction=lower"
             return None if is_known_metric(self.name) or self._is_score_file else f"{self}: {unknown}"
-        values = np.zeros(0)
-        if self._scores is not None:
-            values = self._scores.values
-        elif dataset is not None:
-            values = _rated(dataset, self)["value"].to_numpy(np.float64)
+        values = self._values(dataset)
         if self._sign(values) < 0:
             what = "no score is above 0" if np.nanmax(values) <= 0.0 else "this is a score file of mt-metrics-eval"
             return f"{self}: {what}, so errors are read as negated, with signs reversed; otherwise add direction=lower"
         return f"{self}: lower scores are taken to be better, because of the name; otherwise add direction=higher"
+
+    def _values(self, dataset: Dataset | None) -> FloatArray:
+        """Return all scores of the file or else all ratings of the kind, of all candidates."""
+        if self._scores is not None:
+            return self._scores.values
+        return np.zeros(0) if dataset is None else _rated(dataset, self)["value"].to_numpy(np.float64)
 
     def _sign(self, values: FloatArray) -> float:
         """Return the factor that makes negated errors positive: -1 if `values` are negated errors, else 1.
@@ -191,7 +202,7 @@ class ExternalScores(SentenceMean):
     def _column(self) -> str:
         """Name of the column in which the file's scores are attached to the candidates."""
         stated = "" if self.direction == "auto" else f" {self.direction}"
-        return f"given {self.name}{stated} {self._scores.digest if self._scores else ''}"
+        return f"{OF_FILES}{self.name}{stated} {self._scores.digest if self._scores else ''}"
 
     @property
     def _is_score_file(self) -> bool:

@@ -89,17 +89,14 @@ def test_parts_of_a_data_set_keep_their_scores(data: Dataset) -> None:
     assert metric.transform(together)[:, 0].tolist() == SCORES.tolist()
 
 
-def test_what_decides_a_score_is_in_the_fingerprint(data: Dataset) -> None:
-    """Parts that look alike but were selected from other data sets, whose scores differ, are told apart."""
+def test_parts_keep_the_scores_attached_to_the_whole(data: Dataset) -> None:
     metric = make_metric("given[file=comet.tsv]")
     scored, first = with_given_scores(data, [metric]), np.array([True, False, False])
     other = with_given_scores(data.select_sources([True, True, True]), [metric]).select_sources(first)
     part = scored.select_sources(first)
-    assert part.fingerprint == other.fingerprint != data.select_sources(first).fingerprint
     assert metric.transform(part).tolist() == metric.transform(other).tolist()
     changed = part.candidates.assign(**{metric._column: [1.0, 2.0, 3.0]})
     others_scores = dataclasses.replace(part, candidates=changed)
-    assert others_scores.fingerprint != part.fingerprint
     assert metric.transform(others_scores)[:, 0].tolist() == [1.0, 2.0, 3.0]
 
 
@@ -154,6 +151,24 @@ def test_the_signature_has_the_digest_of_the_file(data: Dataset) -> None:
     Path("comet.tsv").write_text(Path("comet.tsv").read_text().replace("0.9", "0.8"))
     assert make_metric("given[file=comet.tsv]").signature() != before
     assert make_metric("given[name=comet]").signature() == "given[name=comet,direction=higher]"
+
+
+def test_the_signature_tells_reversed_signs(data: Dataset) -> None:
+    errors = -1 - SCORES
+    Path("metricx.tsv").write_text("".join(f"s{n}\t{score}\n" for n in range(3) for score in errors[n::3]))
+    column = dataclasses.replace(data, ratings=data.ratings.assign(kind="metricx", value=errors))
+    for text, dataset in (("given[file=metricx.tsv]", data), ("given[name=metricx]", column)):
+        reversed_signs, stated = make_metric(text), make_metric(f"{text[:-1]},direction=lower]")
+        np.testing.assert_array_equal(reversed_signs.transform(dataset), -stated.transform(dataset))
+        first, second = (metric.resolved(dataset).signature() for metric in (reversed_signs, stated))
+        assert first == second.replace("direction=lower", "direction=lower,negated=true") != second
+
+
+def test_attached_scores_do_not_change_the_digest_of_the_data(data: Dataset) -> None:
+    attached = with_given_scores(data, [make_metric("given[file=comet.tsv]")])
+    assert len(attached.candidates.columns) == len(data.candidates.columns) + 1
+    assert attached.fingerprint == data.fingerprint
+    assert attached.content_digest() != data.content_digest()
 
 
 def test_a_missing_score_is_an_error_only_where_it_is_asked_for(data: Dataset) -> None:
