@@ -283,13 +283,13 @@ def _expected(hint: Any) -> str:
 
 
 def _convert(text: str, hint: Any, where: str) -> object:
+    if _is_none(text, hint):
+        return None
     for alternative in _alternatives(hint):
         if typing.get_origin(alternative) is Literal:
             for choice in typing.get_args(alternative):
                 if write(choice) == text:
                     return choice
-        elif alternative is type(None) and text == "none":
-            return None
         elif alternative is bool and text in ("true", "false"):
             return text == "true"
         elif alternative in (int, float, str):
@@ -299,6 +299,11 @@ def _convert(text: str, hint: Any, where: str) -> object:
                 continue
             return _limited(value, where)
     raise _unexpected(text, hint, where)
+
+
+def _is_none(value: object, hint: Any) -> bool:
+    """True if a value is ``none`` and the option may be None; a file of this name is written ``./none``."""
+    return type(None) in _alternatives(hint) and value == write(None)
 
 
 def typed(value: object, hint: Any, where: str) -> object:
@@ -314,7 +319,7 @@ def typed(value: object, hint: Any, where: str) -> object:
         elif alternative not in _KINDS:
             return value
         elif isinstance(value, _KINDS[alternative]) and not isinstance(value, bool):
-            return _limited(alternative(value), where)
+            return None if _is_none(value, hint) else _limited(alternative(value), where)
     raise _unexpected(value, hint, where)
 
 

@@ -16,7 +16,7 @@ from ranker.extractors.order.metrics import word_permutations
 from ranker.extractors.order.source_orders import bilingual_orders
 from ranker.extractors.registry import BUILT_IN, extractor_class, make, make_metric
 from ranker.metrics import Bleu, Chrf, TranslationEditRate
-from ranker.notation import options_of
+from ranker.notation import option_table, options_of
 from ranker.text.lexical.word_classes import class_batch
 from ranker.text.reference_pairs import reference_pairs
 from ranker.text.tokens import distinct_sentences, source_segments, token_batch
@@ -270,6 +270,22 @@ def test_a_resolved_signature_determines_the_score(text):
         score = make_metric(text)(translations, references, translations, lp=lp)
         assert scores.setdefault(score.signature, score.corpus) == score.corpus
         assert "=auto" not in score.signature.replace("wordnet=auto", "")
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_every_default_can_be_written(name):
+    for option, _, default in option_table(extractor_class(name)):
+        assert make(f"{name}[{option}={default}]") == make(name)
+    for option, field in options_of(extractor_class(name)).items():
+        if field.default is None and field.type == "str | None":
+            assert extractor_class(name)(**{option: "none"}) == make(name)
+
+
+def test_a_file_called_none_is_written_with_its_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "none").write_text("")
+    assert str(make("meteor[paraphrases=./none]")) == "meteor[paraphrases=./none]"
+    assert "wordnet" not in make("meteor[wordnet=none,language=en]").signature()
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ class Combination(Metric):
     @classmethod
     def _parsed(cls, text: str) -> dict[str, str]:
         _, inner = notation.open_brackets(text)
-        return {"terms": inner} if inner.strip() else {}
+        return {"terms": inner.removeprefix("terms=")} if inner.strip() else {}
 
     def __str__(self) -> str:
         """Return the notation, with the normalised sum in brackets unless the sum is the default."""

@@ -83,7 +83,7 @@ class ExternalScores(SentenceMean):
     def _parsed(cls, text: str) -> dict[str, str]:
         """Return the option values in the notation `text`; the default name is derived from the file name."""
         options = super()._parsed(text)
-        if "file" in options and "name" not in options:
+        if options.get("file", "none") != "none" and "name" not in options:
             options["name"] = _NOT_IN_NAMES.sub("_", printable(Path(options["file"]).name.split(".")[0])) or KEY
         return options
 

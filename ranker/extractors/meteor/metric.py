@@ -99,7 +99,8 @@ class Meteor(Metric):
         Language of the Snowball stemmer (Porter 2001), such as ``german``; ``auto`` follows the language. If there is
         no stemmer, as for Czech, no stems match.
     wordnet : str, default "auto"
-        Directory of the files of WordNet 3.x (Fellbaum 1998); ``auto`` looks in the usual places.
+        Directory of the files of WordNet 3.x (Fellbaum 1998), or ``none`` for no synonyms. ``auto`` looks in the usual
+        places.
     paraphrases : str, optional
         A paraphrase table in Meteor's format; with it phrases match too.
     function_words : str, default "auto"
@@ -403,7 +404,7 @@ class Meteor(Metric):
 
     def _wordnet(self, language: str = ENGLISH) -> WordNet | None:
         """Return WordNet if it is installed and synonyms are matched, else None; refuse a directory without WordNet."""
-        if MODULES[SYNONYM] not in self.modules.split("+") or language != ENGLISH:
+        if MODULES[SYNONYM] not in self.modules.split("+") or language != ENGLISH or self.wordnet == "none":
             return None
         return optional_wordnet(self.wordnet, self.name)
 
