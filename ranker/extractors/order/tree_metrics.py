@@ -58,8 +58,9 @@ class CanonicalTree(TreeMetric):
 class FlatTree(TreeMetric):
     """Recursive score of the permutation tree with nested equal binary operators merged into one node, at most 1.
 
-    The formula of `pet` on the flattened tree (Stanojević and Sima'an 2014). Other permutations than the inverted one
-    can have the lowest value, so some scores are below 0. Options and degenerate values as for `pet`.
+    The formula of `pet` on the flattened tree (Stanojević and Sima'an 2014), where o is gamma for any number of
+    children in inverted order, because such a node is a run of swaps. Other permutations than the inverted one can
+    have the lowest value, so some scores are below 0. Options and degenerate values as for `pet`.
     """
 
     name: ClassVar[str] = "pet_flat"

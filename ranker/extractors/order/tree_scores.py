@@ -4,8 +4,9 @@ A tree's score is :math:`\phi(\mathrm{leaf}) = 1` and
 
 .. math:: \phi(v) = \beta\, o(v) + (1 - \beta) \sum_{c\ \mathrm{child\ of}\ v} \frac{|c|}{|v|} \phi(c)
 
-with o = 1 for a monotone operator, gamma for 21 and 0 for any other. Write :math:`\Phi(v) = |v| \phi(v)` and take a
-run of one binary operator with the parts c_1 .. c_k, under any tree of that operator. Then
+with o = 1 for a monotone operator, gamma for 21 and 0 for any other; a run of 21 flattened to one node keeps gamma.
+Write :math:`\Phi(v) = |v| \phi(v)` and take a run of one binary operator with the parts c_1 .. c_k, under any tree of
+that operator. Then
 
 .. math:: \Phi(v) = o |v| + \sum_i (1 - \beta)^{d_i} (\Phi(c_i) - o |c_i|)
 
