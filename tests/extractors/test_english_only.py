@@ -251,3 +251,10 @@ def test_commands_say_it_once_on_stderr(tmp_path, monkeypatch, command):
     assert notes(*words, "meteor") == [
         "ranker: note: meteor assumes English, but translations are in another language: set it, as meteor[language=de]"
     ]
+
+
+def test_columns_of_modules_without_matches_are_signed():
+    texts = [f"meteor_parts[language=fr,modules=exact+stem{more}]" for more in ("", "+synonym")]
+    short, long = map(make, texts)
+    assert (len(short.columns), len(long.columns)) == (7, 8)
+    assert long.signature() == f"{short.signature()[:-1]},unmatched=synonym]"

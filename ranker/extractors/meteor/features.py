@@ -10,6 +10,7 @@ import numpy as np
 
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.languages import ENGLISH
 from ranker.extractors.base import FittedExtractor
 from ranker.extractors.meteor.alignment import STATISTICS
 from ranker.extractors.meteor.matching import MODULES, SYNONYM
@@ -65,8 +66,11 @@ class MeteorParts(FittedExtractor):
         return (f"{self}.penalty",)
 
     def signature(self) -> str:
-        """Return the notation with all options in force, written as in the signature of `meteor`."""
-        return self._metric.signature().replace(Meteor.name, self.name, 1)
+        """Return the notation with all options in force, as for `meteor`, and synonyms if the language has none."""
+        metric = self._metric
+        signature = metric.signature().replace(Meteor.name, self.name, 1)
+        only_zeros = MODULES[SYNONYM] in self._used and metric.fixed_language != ENGLISH
+        return f"{signature[:-1]},unmatched={MODULES[SYNONYM]}]" if only_zeros else signature
 
     def resolved(self, dataset: Dataset) -> Self:
         """Return this extractor with the language of `dataset` in place of ``auto``, if there is only one."""

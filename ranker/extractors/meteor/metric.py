@@ -180,7 +180,7 @@ class Meteor(Metric):
 
     def signed(self) -> dict[str, object]:
         """Option values for the signature: digests for files, ``auto`` for options that follow the language."""
-        language = self._fixed_language
+        language = self.fixed_language
         wordnet = self._wordnet(language)
         used = [module for module in self.modules.split("+") if module != MODULES[SYNONYM] or wordnet]
         if self.paraphrases:
@@ -229,7 +229,7 @@ class Meteor(Metric):
     def _language_note(self, dataset: Dataset) -> str | None:
         languages = set(dataset.target_languages.tolist())
         if self.language != AUTO:
-            translations = translations_in_others(dataset, self._fixed_language)
+            translations = translations_in_others(dataset, self.fixed_language)
             better = next(iter(languages)) if len(languages) == 1 and languages != {""} else AUTO
             return f"{self}: {translations}; use language={better}" if translations else None
         if languages == {""} and other_language(dataset):
@@ -364,7 +364,7 @@ class Meteor(Metric):
         return counts, matches
 
     @property
-    def _fixed_language(self) -> str:
+    def fixed_language(self) -> str:
         """Code of the language that the option names, English if it is ``auto``."""
         return main_language(language_code(self.language) or ENGLISH) if self.language != AUTO else ENGLISH
 
@@ -372,7 +372,7 @@ class Meteor(Metric):
         """Return the assumed target languages, and the index of each source's language among them, shape (sources,)."""
         sources = len(dataset.sources)
         if self.language != AUTO:
-            return [self._fixed_language], np.zeros(sources, dtype=np.int64)
+            return [self.fixed_language], np.zeros(sources, dtype=np.int64)
         taken = [language or ENGLISH for language in dataset.target_languages]
         names = sorted(set(taken))
         places = {name: place for place, name in enumerate(names)}
