@@ -499,7 +499,14 @@ class LongTable:
         codes, texts = _encode(pa.chunked_array(chunks, pa.large_string()))
         by_row = codes.reshape(len(columns), len(self.lines)).T
         order = np.argsort(by_row < 0, axis=1, kind="stable")
-        return np.take_along_axis(by_row, order, axis=1), texts
+        references = np.take_along_axis(by_row, order, axis=1)
+        # empty cells at the end are those of sources with fewer references; Parquet tells them from empty texts
+        gaps = np.flatnonzero((references != by_row).any(axis=1))
+        if len(gaps) and self.unit == "line":
+            what = f"{counted(len(gaps), 'line')} with an empty cell before another reference"
+            what = f"{what} (first: line {self.lines[gaps[0]]}), read as no reference"
+            log_note(f"{what}; write an empty reference in JSONL", self.file)
+        return references, texts
 
     def _truths(self) -> BoolArray:
         if "is_reference" not in self.columns:

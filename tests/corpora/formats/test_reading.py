@@ -523,3 +523,19 @@ def test_lines_of_a_table_or_of_a_test_set_are_noted(
     caplog.clear()
     read_parallel(None, [tmp_path / "reference"], [tmp_path / "translation"])
     assert len(caplog.messages) == (note is not None and role != "source")
+
+
+def test_an_empty_cell_before_another_reference_is_no_reference_and_noted(tmp_path, caplog):
+    header = "seg_id,source,reference1,reference2,system,text\n"
+    (tmp_path / "gap.csv").write_text(f"{header}1,s,a,b,A,a\n2,t,,c,A,c\n3,u,d,,A,d\n")
+    dataset = read_dataset(tmp_path / "gap.csv")
+    assert dataset.references["text"].tolist() == ["a", "b", "c", "d"]
+    (note,) = caplog.messages
+    assert note == (
+        f"ranker: note: {tmp_path / 'gap.csv'}: 1 line with an empty cell before another reference (first: line 3), "
+        "read as no reference; write an empty reference in JSONL"
+    )
+    caplog.clear()
+    (tmp_path / "ragged.csv").write_text(f"{header}1,s,a,b,A,a\n3,u,d,,A,d\n4,v,,,A,d\n")
+    assert len(read_dataset(tmp_path / "ragged.csv").references) == 3
+    assert not caplog.messages
