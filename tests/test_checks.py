@@ -396,6 +396,17 @@ SOUND = [
     ("<section id=opening></section>", '<section id="opening"></section>', "en-hi"),
     ("This is the monstera deliciosa.", "Это monstera deliciosa.", "en-ru"),
     ('Im Kino läuft "Das Leben der Anderen".', 'At the cinema, "Das leben der Anderen" is on.', "de-en"),
+    *(
+        (source, output, f"en-{language}")
+        for language, source, output in (
+            ("de", 'See <a href="%s">%s</a> for details.', 'Siehe <a href="%s">%s</a> für Details.'),
+            ("de", 'Read the <b class="note of the day">terms</b>.', 'Lies die <b class="note of the day">Regeln</b>.'),
+            ("de", "Error in option --gdk-no-debug.", "Fehler in Option --gdk-no-debug."),
+            ("de", "Dear {first_name} {last_name} of {the_company}!", "Hallo {first_name} {last_name}, {the_company}!"),
+            ("es", "%(from)s-%(to)s relationship", "Relación %(from)s-%(to)s"),
+            ("ja", "Click <b>%s</b> or &quot;%d&quot; here.", "<b>%s</b>または&quot;%d&quot;をクリック。"),
+        )
+    ),
     (
         "Like A Rolling Stone, Born In The Fields sind auch zu hören.",
         "Like a rolling stone, born in the fields can be heard too.",
@@ -497,6 +508,12 @@ def test_words_of_the_source_that_a_reference_keeps_hide_no_others():
     assert check_outputs(data)[["check", "found"]].values.tolist() == [["mixed", "ging er in das Haus zurück"]]
 
 
+def test_words_that_a_reference_keeps_too_are_compared_without_the_tags_between_them():
+    source = "Er sagte ich <b>habe es</b> nicht und ging."
+    data = from_texts(["He said: ich habe es nicht."], ["He said, “ich habe <b>es</b> nicht”."], [source], lp="de-en")
+    assert "mixed" not in check_outputs(data)["check"].tolist()
+
+
 def test_failed_checks_are_counted_and_references_left_out():
     data = from_texts({"A": ["Here is the translation: 5", "ok"], "B": [" ", "**ok**"]}, None, ["4", "gut"])
     assert failures(data).tolist() == [2, 1, 0, 1]
@@ -582,6 +599,14 @@ def test_a_penalty_counts_failed_checks_per_output(command, tmp_path, monkeypatc
             ["Sure! Here is the translation"],
         ),
         ("Der Bus kam zu spät.", " Der Bus kam zu spät. ", "de-en", "copy", "target", ["Der Bus kam zu spät."]),
+        (
+            "Er kam nicht, weil er den %s Bus verpasst hat.",
+            "He did not come, weil er <b>den</b> %s Bus.",
+            "de-en",
+            "mixed",
+            "target",
+            ["weil er <b>den</b> %s Bus"],
+        ),
         ("**eins, zwei** drei", "one two three", "de-en", "markup", "source", ["**eins, zwei**"]),
         ("eins <br/> zwei", "one two", "de-en", "markup", "source", ["<br/>"]),
         (LONG, "Menü: Datei -> Speichern und", "en-de", "truncation", "target", [None]),

@@ -62,6 +62,16 @@ def test_a_short_text_said_twice_is_no_fault_in_scripts_without_spaces(lp, sourc
     assert faults(data).tolist() == ["repetition" if faulty else "", ""]
 
 
+@pytest.mark.parametrize("references", [[], ['Für Einzelheiten siehe <a href="%s">%s</a>.']])
+def test_kept_tags_and_placeholders_are_no_fault(references):
+    source, texts = (
+        'See <a href="%s">%s</a> for details.',
+        ['Siehe <a href="%s">%s</a> für Details.', "Das Auto fährt."],
+    )
+    data = [{"lp": "en-de", "source": source, "references": references, "candidates": texts}]
+    assert faults(from_records(data)).tolist() == ["", ""]
+
+
 def test_the_faulty_have_no_vote():
     sound = ranker.rank([record(*GOOD, lp="de-en")])
     both = ranker.rank([record(SOURCE, SOURCE, *GOOD, lp="de-en")])

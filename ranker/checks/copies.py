@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 import numpy as np
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranker.checks.pairs import PairedTexts
-from ranker.checks.texts import bare, clean_words, joined, tables
+from ranker.checks.texts import bare, clean_words, compiled, joined, tables
 from ranker.corpora.languages import unicode_scripts
 
 _CODE = re.compile(r"[{}=<>\\_|]|\(\)|::|;\s*$|^\s*[$#]|--\w")
@@ -54,9 +54,13 @@ def mixed(texts: PairedTexts, least: float = _SHARE) -> Iterator[tuple[int, str]
         rest = _unquoted(run, texts.sources[texts.source[row]].as_py())
         if row in shown or not untranslated(rest, *texts.pair(row), script=texts.script(row), part=True):
             continue
-        if not any(run in text for text in texts.references_of(row)):
+        if not any(_lower(words) in _lower(said) for said in texts.reference_words(row)):
             shown[row] = run
     yield from shown.items()
+
+
+def _lower(words: Iterable[str]) -> str:
+    return " ".join(words).lower()
 
 
 def _unquoted(words: str, source: str) -> str:
@@ -82,7 +86,7 @@ def taken_over(texts: PairedTexts, row: int) -> bool:
 def _without_kept(text: str) -> str:
     """Return a text without its URLs, markup and placeholders."""
     for pattern in tables()["kept"].values():
-        text = re.sub(pattern, " ", text)
+        text = compiled(pattern).sub(" ", text)
     return text
 
 

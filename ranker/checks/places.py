@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from ranker.checks.numbers import positions
-from ranker.checks.texts import tables
+from ranker.checks.texts import blanked, compiled, tables
 
 WHOLE = ("copy", "language")
 ABSENT = "nothing"
@@ -56,10 +56,10 @@ def _places(check: str, found: str, texts: dict[str, str]) -> Iterator[FaultPlac
     elif check in ("refusal", "preamble"):
         yield from _all(re.escape(found), text, "target", most=1)
     elif check == "mixed":
-        yield from _all(f"(?i){_spaced(found)}", text, "target", most=1)
+        yield from _all(f"(?i){_spaced(found)}", blanked(text), "target", most=1)
     elif check == "repetition":
         unit = _spaced(found.rpartition(" (")[0])
-        yield from _all(rf"(?i){unit}((?:[\W_]*{unit})+)", text, "target", group=1, most=1)
+        yield from _all(rf"(?i){unit}((?:[\W_]*{unit})+)", blanked(text), "target", group=1, most=1)
     elif check != "truncation" and " -> " in found:
         missing, extra = ([] if side == ABSENT else _items(check, side) for side in found.split(" -> ", 1))
         for side, items in (("target", extra), ("source", [] if extra else missing)):
@@ -71,7 +71,7 @@ def _places(check: str, found: str, texts: dict[str, str]) -> Iterator[FaultPlac
 
 def _items(check: str, listed: str) -> list[str]:
     # bold text and names of links may hold commas
-    return re.findall(tables()["kept"][check], listed) if check == "markup" else listed.split(", ")
+    return compiled(tables()["kept"][check]).findall(listed) if check == "markup" else listed.split(", ")
 
 
 def _spaced(words: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -44,19 +45,35 @@ def length_without(texts: pa.ChunkedArray, pattern: str) -> Int64Array:
     return np.asarray(pc.utf8_length(pc.replace_substring_regex(texts, pattern, "")).to_numpy(), dtype=np.int64)
 
 
-def without_urls(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Replace each URL in texts by a space."""
-    return pc.replace_substring_regex(texts, tables()["kept"]["urls"], " ")
+@functools.cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    r"""Return a pattern of ``tables.toml`` for Python, where \b is a border of ASCII letters as it is for RE2."""
+    return re.compile(pattern.replace(r"\b", r"(?a:\b)"))
 
 
 def without_addresses(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     """Replace each URL, path and dotted name in Latin letters by a space."""
-    return pc.replace_substring_regex(without_urls(texts), _ADDRESS, " ")
+    return pc.replace_substring_regex(pc.replace_substring_regex(texts, tables()["kept"]["urls"], " "), _ADDRESS, " ")
+
+
+@functools.cache
+def _no_words() -> str:
+    """Return a pattern of the URLs, placeholders, tags and names of options in a text."""
+    kept, others = tables()["kept"], tables()["no_words"]
+    return "|".join((kept["urls"], kept["placeholders"], *others.values()))
+
+
+def blanked(text: str) -> str:
+    """Replace by spaces, one per character, what `clean_words` leaves out of a text besides punctuation."""
+    return compiled(_no_words()).sub(lambda match: " " * len(match[0]), text)
 
 
 def clean_words(texts: pa.ChunkedArray, *, lower: bool = True) -> pa.ListArray:
-    """Return each text's words without punctuation and URLs; in scripts without spaces each cluster is a word."""
-    bare = without_urls(texts)
+    """Return each text's words; in scripts without spaces each cluster is a word.
+
+    Punctuation, URLs, placeholders, tags and names of options are left out.
+    """
+    bare = pc.replace_substring_regex(texts, _no_words(), " ")
     apart = pc.replace_substring_regex(pc.utf8_lower(bare) if lower else bare, _CLUSTER, r" \1 ")
     clean = pc.utf8_trim_whitespace(pc.replace_substring_regex(apart, r"[^\p{L}\p{M}\p{N}]+", " "))
     return pc.utf8_split_whitespace(clean).combine_chunks()
@@ -97,11 +114,11 @@ class Texts:
             if source:
                 yield row, source, text, references[slice(*self.slots[self.source[row] :][:2])]
 
-    def references_of(self, row: int) -> list[str]:
-        """Return the references of a candidate's source."""
+    def reference_words(self, row: int) -> list[list[str]]:
+        """Return the words of each reference of a candidate's source."""
         first, end = self.slots[self.source[row] :][:2]
-        texts: list[str] = self.references.slice(first, end - first).to_pylist()
-        return texts
+        lists: list[list[str]] = clean_words(self.references.slice(first, end - first)).to_pylist()
+        return lists
 
     @functools.cached_property
     def every(self) -> pa.ChunkedArray:
