@@ -6,12 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from ranker import check_outputs, from_texts
 from ranker.checks.numbers import numbers
 from ranker.checks.outputs import CHECKS, failures
-from ranker.checks.texts import tables
+from ranker.checks.texts import compiled, matches, tables
 from tests.effort import thorough
 
 LONG = "The committee met on Monday, discussed the new rules for the harbour and agreed to publish them in the spring."
@@ -92,6 +93,9 @@ FAILS = [
     ("<b>Halt</b>", "<b>Stop", "de-en", "markup", "</b> -> nothing"),
     ("Halt", "**Stop**", "de-en", "markup", "nothing -> **Stop**"),
     ("Hallo {name}, %s!", "Hello {nome}, %s!", "de-en", "placeholders", "{name} -> {nome}"),
+    ("%s of %s.", "%1$s: %1$s.", "en-de", "placeholders", "%s -> %1$s"),
+    ("%s of %d.", "%1$d: %2$s.", "en-de", "placeholders", "%s, %d -> %1$d, %2$s"),
+    ("%s of %s.", "%3$s: %1$s.", "en-de", "placeholders", "%s -> %3$s, %1$s"),
     ("今天下雨。", "今天下雨。", "zh-en", "copy", "the source"),
     ("Сегодня дождь.", "Сегодня дождь.", "ru-en", "copy", "the source"),
     ("Danke dir!", "Danke dir!", "de-en", "copy", "the source"),
@@ -404,6 +408,18 @@ SOUND = [
             ("de", "Error in option --gdk-no-debug.", "Fehler in Option --gdk-no-debug."),
             ("de", "Dear {first_name} {last_name} of {the_company}!", "Hallo {first_name} {last_name}, {the_company}!"),
             ("es", "%(from)s-%(to)s relationship", "Relación %(from)s-%(to)s"),
+            (
+                "de",
+                "%s of %s in %s, %-5s of %lu.",
+                "%2$s: %1$s in %3$s, %5$lu: %4$-5s.",
+            ),
+            ("de", "%1$s of %2$s", "%s: %s"),
+            ("de", "%d of %u (%.1f%%)", "%2$u: %1$d (%3$.1f%%)"),
+            ("ru", "%dMB free", "%d МБ свободно"),
+            ("ru", "Option --output: unknown field.", "Параметр --output: неизвестное поле."),
+            ("zh", "Choose %s to view the list.\\nStop", "选择%s查看列表。\\n停"),
+            ("ja", "Delete %d files?", "%d個のファイルを削除しますか?"),
+            ("ko", "Cannot open %s.", "%s을 열 수 없습니다."),
             ("ja", "Click <b>%s</b> or &quot;%d&quot; here.", "<b>%s</b>または&quot;%d&quot;をクリック。"),
         )
     ),
@@ -530,6 +546,25 @@ def test_an_unknown_language_is_told_by_the_references():
 def test_every_check_has_its_table_and_every_name_a_pattern():
     assert {"dates", "units"} <= tables().keys()
     assert [*CHECKS][-3:] == [*tables()["kept"]]
+
+
+@pytest.mark.parametrize(
+    ("texts", "kinds"),
+    [
+        (
+            ["选择%s查看", "%d個", "%s을", "%dMB", "__nom__の", "_été__x__", "<b\u00a0c>", "[x](y\u2003z)", "甲\\n乙"],
+            ["kept"],
+        ),
+        (["äMai ist", "maiä", "im\u00a0Mai", "5kmを", "ßMarch", "10月May", "3mé", "ÄpfelJUNI"], ["dates", "units"]),
+    ],
+)
+def test_both_engines_read_patterns_alike(texts, kinds):
+    def patterns(table):
+        return [table] if isinstance(table, str) else [each for part in table.values() for each in patterns(part)]
+
+    for pattern in [each for kind in kinds for each in patterns(tables()[kind])]:
+        by_python = [bool(compiled(pattern).search(text)) for text in texts]
+        assert matches(pa.chunked_array([texts], pa.large_string()), pattern).tolist() == by_python, pattern
 
 
 def test_the_command_counts_by_system_and_lists_examples(command, tmp_path, monkeypatch):

@@ -9,13 +9,15 @@ from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 
-from ranker.checks.texts import tables
+from ranker.checks.texts import compiled, tables
 
 _DATE = re.compile(r"(?<!\d)(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})(?!\d)")
 _NUMBER = re.compile(
     r"(?<!\d)(?:\d{1,2}(?:,\d\d)+,\d{3}(?![\d,])"
     r"|\d{1,3}(?:[.,'’\u00a0\u2009\u202f ]\d{3})+(?!\d)(?:[.,]\d+)?)|\d+[.,]\d+(?![.,]?\d)|\d+"
 )
+_ARGUMENT = re.compile(r"%[0-9]+\$")
+"""Number of a placeholder's argument, as in ``%2$.1f``."""
 _DIGITS = re.compile(r"\d+")
 _AMBIGUOUS = re.compile(r"\d{1,3}[.,]\d{3}")
 _GROUPED = re.compile(r"\D\d{3}$")
@@ -45,7 +47,8 @@ _SMALLEST = 3
 def numbers(text: str) -> Counter[str]:
     """Return the numbers in digits of a text and their counts, without grouping, and with a point before decimals."""
     for pattern in tables()["kept"].values():
-        text = re.sub(pattern, " ", text)
+        text = compiled(pattern).sub(" ", text)
+    text = _ARGUMENT.sub("%", text)
     text = re.sub(r"(?:^|(?<=[\s(<>=≤≥]))\.(?=\d)", "0.", _COMPOUND.sub(_han_sum, text.translate(_SIGNS)))
     return Counter(_plain(number) for number in _NUMBER.findall(_DATE.sub(r"\1 \3 \4", text)))
 

@@ -6,6 +6,7 @@ source has it too. The patterns are in ``tables.toml``. What fails depends on no
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -23,7 +24,7 @@ from ranker.checks.copies import copies, mixed, taken_over
 from ranker.checks.numbers import beyond_digits, certain, numbers, unmatched, written
 from ranker.checks.pairs import PairedTexts
 from ranker.checks.places import with_places
-from ranker.checks.texts import joined, length_without, matches, tables, without_addresses
+from ranker.checks.texts import compiled, joined, length_without, matches, tables, without_addresses
 from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows
 from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.languages import LanguagePair, is_language, language_name, unicode_scripts
@@ -47,6 +48,7 @@ _SHORT = 12
 _SHORTEST_LOOP, _LOOP = 20, re.compile(r"([^\W\d_]\S{0,9}?)\1{7,}")
 """Least number of characters, and pattern, of letters that repeat within a word."""
 _TAG = re.compile(r"</?[A-Za-z0-9:_-]+")
+_FORMAT = re.compile(r"%%|%(?:([0-9]+)\$)?[-+#'0-9.]*(?:hh?|ll?|[jzt])?([A-Za-z@])")
 _MANY_WORDS = 8
 """Number of words from which on a text has a frequent word of its language."""
 _CHARACTERS = 2
@@ -238,8 +240,10 @@ def _preamble(texts: PairedTexts) -> Failures:
         own, source, reference = (matches(column, pattern) for column in (texts.own, texts.sources, texts.references))
         for row in np.flatnonzero(own & ~(source | texts.of_references(reference))[texts.source]).tolist():
             text, of_source = texts.own[row].as_py(), texts.sources[texts.source[row]].as_py()
-            match = re.search(pattern, text)
-            found = match[match.lastindex or 0].strip() if match else ""
+            match = compiled(pattern).search(text)
+            if not match:
+                continue
+            found = match[match.lastindex or 0].strip()
 
             def more(part: str, text: str = text, of_source: str = of_source) -> bool:
                 return len(re.findall(part, text)) > len(re.findall(part, of_source))
@@ -265,8 +269,8 @@ def _refusal(texts: PairedTexts) -> Failures:
         _sizes(texts.own) > 0.5 * _sizes(texts.sources)[texts.source]
     )
     for row in np.flatnonzero(own & ~likely & ~texts.of_references(reference)[texts.source]).tolist():
-        match = re.search(pattern, texts.own[row].as_py())
-        yield row, match[0].strip() if match else ""
+        if match := compiled(pattern).search(texts.own[row].as_py()):
+            yield row, match[0].strip()
 
 
 def repetition(texts: PairedTexts, least: float = 0.0) -> Failures:
@@ -410,14 +414,42 @@ def _kept(texts: PairedTexts, name: str) -> Failures:
     pattern = tables()["kept"][name]
 
     def find(text: str) -> Counter[str]:
-        items = (unquote(item).lower() if name == "urls" else item for item in re.findall(pattern, text))
+        items = (unquote(item).lower() if name == "urls" else item for item in compiled(pattern).findall(text))
         # of a tag, only its name
         return Counter(f"{tag[0]}>" if (tag := _TAG.match(item)) else item for item in items)
 
     suspect = matches(texts.own, pattern) | matches(texts.sources, pattern)[texts.source]
     if name == "urls":
         return _compared(texts, suspect, find, _other_urls, written=lambda text, _: _beginnings(text))
+    if name == "placeholders":
+        return _compared(texts, suspect, find, partial(_other_placeholders, find))
     return _compared(texts, suspect, find, lambda _, __, wanted, given, ___: ([*(wanted - given)], [*(given - wanted)]))
+
+
+def _other_placeholders(
+    find: Callable[[str], Counter[str]],
+    source: str,
+    own: str,
+    wanted: Counter[str],
+    given: Counter[str],
+    _: tuple[str, str],
+) -> tuple[list[str], list[str]]:
+    """Return the placeholders that an output lacks, and those that its source lacks.
+
+    ``%2$s`` is the second placeholder of a text without numbers. One that a letter follows, as in ``%dMB``, counts only
+    if the other text has it otherwise.
+    """
+    numbered = any("$" in item for item in (*wanted, *given) if item.startswith("%"))
+    if wanted == given or (numbered and find(_numbered(source)) == find(_numbered(own))):
+        return [], []
+    missing = [item for item, times in wanted.items() if given[item] < times > own.count(item)]
+    return missing, [item for item, times in given.items() if wanted[item] < times > source.count(item)]
+
+
+def _numbered(text: str) -> str:
+    """Number the format placeholders of a text, as in ``%1$s``, without their flags and sizes."""
+    places = itertools.count(1)
+    return _FORMAT.sub(lambda each: f"%{each[1] or next(places)}${each[2]}" if each[2] else each[0], text)
 
 
 def _other_urls(

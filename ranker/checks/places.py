@@ -86,7 +86,8 @@ def _pattern(check: str, item: str) -> str:
         digits = r"[.,'’\u00a0\u202f ]?".join(whole)
         return rf"(?<!\d){digits}{rf'[.,]{decimals}' if decimals else ''}(?!\d)"
     if check in ("dates", "units"):
-        return next((str(group[item]) for group in tables()[check].values() if item in group), re.escape(item))
+        named = (compiled(group[item]).pattern for group in tables()[check].values() if item in group)
+        return next(named, re.escape(item))
     tag = item.startswith("<") and item.endswith(">")
     return rf"(?i){re.escape(item[:-1])}(?:\s[^<>]*)?/?>" if tag else f"(?i){re.escape(item)}"
 

@@ -48,7 +48,7 @@ def length_without(texts: pa.ChunkedArray, pattern: str) -> Int64Array:
 @functools.cache
 def compiled(pattern: str) -> re.Pattern[str]:
     r"""Return a pattern of ``tables.toml`` for Python, where \b is a border of ASCII letters as it is for RE2."""
-    return re.compile(pattern.replace(r"\b", r"(?a:\b)"))
+    return re.compile(re.sub(r"\\(.)", lambda escaped: r"(?a:\b)" if escaped[1] == "b" else escaped[0], pattern))
 
 
 def without_addresses(texts: pa.ChunkedArray) -> pa.ChunkedArray:
