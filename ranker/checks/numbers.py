@@ -34,7 +34,11 @@ _REST = (
 _COMPOUND = re.compile(
     rf"(?:{_DIGITS_AND_UNITS}\s?){{2,}}(?:\d+(?!\d))?|{_DIGITS_AND_UNITS}\d+|{_DIGITS_AND_UNITS}{_REST}"
 )
+_LAST = re.compile(r"\s(\d{1,3})(?!\d|[.,]\d)")
+"""Ones of a number whose other parts have words of scale."""
 _ROMAN = re.compile(r"(?<![\w.-])(?=[IVXL]{2})(X{0,3}|XL|LX{0,3})(IX|IV|V?I{0,3})(?:e|ème)?(?!\w)")
+_LATIN = str.maketrans("ХІ", "XI")
+"""Cyrillic letters that Roman numerals are typed with."""
 _TENS = {numeral: 10 * ten for ten, numeral in enumerate(["", "X", "XX", "XXX", "XL", "L", "LX", "LXX", "LXXX"])}
 _ONES = {numeral: one for one, numeral in enumerate(["", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"])}
 _POWERS = {**_HAN_UNITS, **_HAN_POWERS, "백": 100, "천": 1000, "만": 10**4, "억": 10**8, "조": 10**12}
@@ -49,7 +53,7 @@ def numbers(text: str) -> Counter[str]:
     for pattern in tables()["kept"].values():
         text = compiled(pattern).sub(" ", text)
     text = _ARGUMENT.sub("%", text)
-    text = re.sub(r"(?:^|(?<=[\s(<>=≤≥]))\.(?=\d)", "0.", _COMPOUND.sub(_han_sum, text.translate(_SIGNS)))
+    text = re.sub(r"(?:^|(?<=[\s(<>=≤≥]))\.(?=\d)", "0.", _summed(text.translate(_SIGNS)))
     return Counter(_plain(number) for number in _NUMBER.findall(_DATE.sub(r"\1 \3 \4", text)))
 
 
@@ -63,6 +67,35 @@ def _han_sum(numeral: re.Match[str]) -> str:
     parts = re.findall(r"(\d+(?:\.\d+)?)([^\d\s]*)", numeral[0].replace(",", ""))
     total = sum(Decimal(number) * math.prod(map(_POWERS.__getitem__, units)) for number, units in parts)
     return f" {_shortest(f'{total:f}')} "
+
+
+def _summed(text: str) -> str:
+    """Replace numbers of several parts, such as 3万 5000 and 33 lakh 40 thousand, by their sums in digits."""
+    text = _COMPOUND.sub(_han_sum, text)
+    numeral, word = _scale_patterns("")
+    sums: list[tuple[Decimal, int, int, int]] = []
+    whole: list[bool] = []
+    for match in numeral.finditer(text):
+        total, power, (start, end) = Decimal(_plain(match["number"])), _power(match["words"], word), match.span()
+        total = total.scaleb(power)
+        added = bool(sums) and power < sums[-1][1] and text[sums[-1][3] : start].isspace()
+        if added:
+            before, _, start, _ = sums.pop()
+            whole.pop()
+            total += before
+        sums.append((total, power, start, end))
+        whole.append(not added)
+    for (total, power, start, end), single in [*zip(sums, whole, strict=True)][::-1]:
+        if not single:
+            rest = _LAST.match(text, end)
+            if rest and len(rest[1]) <= power:
+                total, end = total + int(rest[1]), rest.end()
+            text = f"{text[:start]} {_shortest(f'{total:f}')} {text[end:]}"
+    return text
+
+
+def _power(words: str, word: re.Pattern[str]) -> int:
+    return sum(int(str(each.lastgroup)[1:]) for each in word.finditer(words))
 
 
 def _shortest(number: str) -> str:
@@ -142,7 +175,7 @@ def _other_scale(
 @functools.lru_cache(maxsize=100_000)
 def _large(text: str, language: str) -> tuple[list[str], ...]:
     """Return the values that each number of at least four digits, or with a word such as "million", may have."""
-    text = _COMPOUND.sub(_han_sum, text)
+    text = _summed(text)
     known = [*scaled(text, language)]
     edges = [0, *(edge for _, *span in known for edge in span), len(text)]
     rest = " ".join(text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
@@ -161,8 +194,7 @@ def scaled(text: str, language: str) -> Iterator[tuple[list[str], int, int]]:
     """
     number_and_words, word = _scale_patterns(language)
     for match in number_and_words.finditer(text.translate(_SIGNS)):
-        power = sum(int(str(each.lastgroup)[1:]) for each in word.finditer(match["words"]))
-        number = match["number"]
+        power, number = _power(match["words"], word), match["number"]
         plain = [_plain(number), *([f"{number[:-4]}.{number[-3:]}"] if _AMBIGUOUS.fullmatch(number) else ())]
         yield [_shortest(f"{Decimal(each).scaleb(power):f}") for each in plain], *match.span()
 
@@ -184,7 +216,7 @@ def _scale_patterns(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 def spelled(text: str, language: str) -> Iterator[tuple[str, int, int]]:
     """Yield each Roman number, and each number from 3 to 10 written as one word, with its start and end in the text."""
-    for match in _ROMAN.finditer(text):
+    for match in _ROMAN.finditer(text.translate(_LATIN)):
         yield str(_TENS[match[1]] + _ONES[match[2]]), *match.span()
     if pattern := _exact_words(language):
         yield from ((str(match.lastgroup)[1:], *match.span()) for match in pattern.finditer(text))
@@ -225,7 +257,7 @@ def beyond_digits() -> str:
     """Return a pattern for texts whose numbers may differ though their digits are equal."""
     words = "|".join(tables()["exact_words"].values()).replace(" ", "|").replace("(?-i:acht)|", "").replace("$^|", "")
     scales = "|".join(tables()["scales"].values()).replace(r"(?!\.)", "")
-    return rf"(?i)[IVXL]{{2}}|[三四五六七八九十]|{words}|\p{{Nd}}.?(?:{scales})"
+    return rf"(?i)[IVXLХІ]{{2}}|[三四五六七八九十]|{words}|\p{{Nd}}.?(?:{scales})"
 
 
 def certain(missing: list[str], extra: list[str], language: str) -> bool:
@@ -238,7 +270,7 @@ def certain(missing: list[str], extra: list[str], language: str) -> bool:
 @functools.lru_cache(maxsize=100_000)
 def in_words(text: str, language: str) -> frozenset[str]:
     """Return the numbers that a text may spell out: as Chinese or Roman numerals, or as words, also for halves."""
-    roman = {str(_TENS[match[1]] + _ONES[match[2]]) for match in _ROMAN.finditer(text)}
+    roman = {str(_TENS[match[1]] + _ONES[match[2]]) for match in _ROMAN.finditer(text.translate(_LATIN))}
     said = (numbers for numbers, pattern in _word_patterns(language) if pattern.search(text))
     found = roman.union(_in_han(text), *said)
     if re.search(f"(?i)½|{tables()['halves'].get(language, '½')}", text):

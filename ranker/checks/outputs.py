@@ -51,6 +51,8 @@ _TAG = re.compile(r"</?[A-Za-z0-9:_-]+")
 _FORMAT = re.compile(r"%%|%(?:([0-9]+)\$)?[-+#'0-9.]*(?:hh?|ll?|[jzt])?([A-Za-z@])")
 _MANY_WORDS = 8
 """Number of words from which on a text has a frequent word of its language."""
+_FEW_WORDS = 4
+"""Number of words below which a text is in no other language than the source's; frequent words may be of several."""
 _CHARACTERS = 2
 """Number of characters of the other form of Chinese from which on a text is in that form."""
 _MEASURES = ("length", "mass", "temperature")
@@ -218,6 +220,8 @@ def _other_words(texts: PairedTexts, code: str, rows: Int64Array) -> Failures:
         shares = texts.frequent_words(other, looked_at, code) if other != code else np.zeros(len(own))
         better = shares > most
         best[better], most[better] = other, shares[better]
+    few = np.diff(texts.words[1])[: len(texts.own)] < _FEW_WORDS
+    best[: len(few)][few & (best[: len(few)] != texts.expected.source[texts.source])] = ""
     flagged = rows[(best[rows] != "") & ~texts.of_references(best[of_references] != "")[texts.source[rows]]]
     for row, other in zip(flagged.tolist(), best[flagged], strict=True):
         if not _has_own_letters(texts, row, code, other):

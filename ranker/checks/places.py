@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
+import sys
+import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -83,13 +86,25 @@ def _pattern(check: str, item: str) -> str:
     """Return a regex for the ways in which a text may write an item that a check found."""
     if check == "numbers":
         whole, _, decimals = item.partition(".")
-        digits = r"[.,'’\u00a0\u202f ]?".join(whole)
-        return rf"(?<!\d){digits}{rf'[.,]{decimals}' if decimals else ''}(?!\d)"
+        digits = r"[.,٬'’\u00a0\u202f ]?".join(map(_digit, whole))
+        fraction = f"[.,٫]{''.join(map(_digit, decimals))}" if decimals else ""
+        return rf"(?<!\d){digits}{fraction}(?!\d)"
     if check in ("dates", "units"):
         named = (compiled(group[item]).pattern for group in tables()[check].values() if item in group)
         return next(named, re.escape(item))
     tag = item.startswith("<") and item.endswith(">")
     return rf"(?i){re.escape(item[:-1])}(?:\s[^<>]*)?/?>" if tag else f"(?i){re.escape(item)}"
+
+
+@functools.cache
+def _zeros() -> list[int]:
+    """Return the code points of the digit zero in all scripts, each followed by those of the other digits."""
+    return [code for code in range(sys.maxunicode) if unicodedata.decimal(chr(code), None) == 0]
+
+
+def _digit(digit: str) -> str:
+    """Return a regex for a digit in all scripts."""
+    return f"[{''.join(chr(zero + int(digit)) for zero in _zeros())}]"
 
 
 def _all(pattern: str, text: str, side: str, *, group: int = 0, most: int | None = None) -> Iterator[FaultPlace]:

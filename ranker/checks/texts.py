@@ -85,9 +85,10 @@ def joined(words: Sequence[str]) -> str:
 
 
 def bare(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return texts in lower case, without punctuation, white space and dots on the letter ё."""
+    """Return texts in lower case, without punctuation, spaces, dots on the letter ё, and symbols unless all are."""
     signs = pc.replace_substring_regex(texts, r"[^\p{L}\p{M}\p{N}\p{S}]+", "")
-    return pc.replace_substring(pc.utf8_lower(signs), "ё", "е")
+    letters = pc.replace_substring_regex(signs, r"\p{S}\p{M}*", "")
+    return pc.replace_substring(pc.utf8_lower(pc.if_else(pc.equal(letters, ""), signs, letters)), "ё", "е")
 
 
 class Texts:
