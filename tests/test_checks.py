@@ -81,6 +81,10 @@ FAILS = [
     ),
     ("Im Jahr 1987 kam er.", "He came.", "de-en", "numbers", "1987 -> nothing"),
     ("Am 4. März 2015", "On May 4, 2015", "de-en", "dates", "March -> May"),
+    ("On 4 May 2015", "Pe 4 iunie 2015", "en-ro", "dates", "May -> June"),
+    ("On 4 May", "4. septembril", "en-et", "dates", "May -> September"),
+    ("On 4 August", "Den 4 maj", "en-sv", "dates", "August -> May"),
+    ("On 4 April", "4 November", "en-ms", "dates", "April -> November"),
     ("星期一开会。", "We meet on Tuesday.", "zh-en", "dates", "Monday -> Tuesday"),
     ("Es kostet 5 Euro.", "It costs $5.", "de-en", "units", "euro -> dollar"),
     ("34 km/h", "34 miles an hour", "de-en", "units", "kilometre -> mile"),
@@ -435,6 +439,10 @@ SOUND = [
             ("da", "View your email address", "Se din emailadresse"),
             ("pl", "Do not export functions; declare them.", "Bez eksportowania funkcji; deklaruje je jako takie"),
             ("ru", "Embedded NUL byte in conversion input", "Байт со значением NUL во входных преобразуемых данных"),
+            ("ro", "In June it rained more.", "În iunie ploua mai mult."),
+            ("hr", "She was born on 4 October.", "Rođena je 4. listopada."),
+            ("hu", "He switched it off, then he slept.", "Kikapcsolta, azután elaludt ő is"),
+            ("eu", "This is what he told us.", "Hori da guri esan du"),
             ("ru", "%dMB free", "%d МБ свободно"),
             ("ru", "Option --output: unknown field.", "Параметр --output: неизвестное поле."),
             ("zh", "Choose %s to view the list.\\nStop", "选择%s查看列表。\\n停"),
@@ -563,7 +571,21 @@ def test_an_unknown_language_is_told_by_the_references():
     assert check_outputs(from_texts(german, english))["found"].tolist() == ["German"]
 
 
+def test_without_a_language_pair_months_of_all_languages_are_compared():
+    failed = check_outputs(from_texts(["On May 4, 2015"], None, ["Am 4. März 2015"]))
+    assert failed[["check", "found"]].values.tolist() == [["dates", "March -> May"]]
+
+
+def test_places_of_months_are_those_of_the_language():
+    data = from_texts(["Mai mult, pe 4 mai 2015"], None, ["More on 4 June 2015"], lp="en-ro")
+    failed = check_outputs(data, spans=True)
+    assert failed[["found", "start", "end"]].values.tolist() == [["June -> May", 13, 18]]
+
+
 def test_every_check_has_its_table_and_every_name_a_pattern():
+    for group, names in tables()["names"].items():
+        table = tables()["dates"][group]
+        assert {len(patterns.split()) for patterns in table.values()} == {len(names.split())}
     assert {"dates", "units"} <= tables().keys()
     assert [*CHECKS][-3:] == [*tables()["kept"]]
 

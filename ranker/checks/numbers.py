@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 
-from ranker.checks.texts import compiled, tables
+from ranker.checks.texts import compiled, names_of, tables
 
 _DATE = re.compile(r"(?<!\d)(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})(?!\d)")
 _NUMBER = re.compile(
@@ -34,6 +34,7 @@ _REST = (
 _COMPOUND = re.compile(
     rf"(?:{_DIGITS_AND_UNITS}\s?){{2,}}(?:\d+(?!\d))?|{_DIGITS_AND_UNITS}\d+|{_DIGITS_AND_UNITS}{_REST}"
 )
+_SEVERAL = re.compile(r"\d[^\d,;()]{2,30}\s\d")
 _LAST = re.compile(r"\s(\d{1,3})(?!\d|[.,]\d)")
 """Ones of a number whose other parts have words of scale."""
 _ROMAN = re.compile(r"(?<![\w.-])(?=[IVXL]{2})(X{0,3}|XL|LX{0,3})(IX|IV|V?I{0,3})(?:e|ème)?(?!\w)")
@@ -72,6 +73,8 @@ def _han_sum(numeral: re.Match[str]) -> str:
 def _summed(text: str) -> str:
     """Replace numbers of several parts, such as 3万 5000 and 33 lakh 40 thousand, by their sums in digits."""
     text = _COMPOUND.sub(_han_sum, text)
+    if not _SEVERAL.search(text):
+        return text
     numeral, word = _scale_patterns("")
     sums: list[tuple[Decimal, int, int, int]] = []
     whole: list[bool] = []
@@ -320,8 +323,8 @@ def _has(name: str, *texts: str) -> bool:
 
 
 def _is_month(number: str, text: str) -> bool:
-    months = [*tables()["dates"]["month"].values()]
-    return number in map(str, range(1, 13)) and bool(re.search(months[int(number) - 1], text))
+    months = [*names_of("dates", "month", "").values()]
+    return number in map(str, range(1, 13)) and bool(compiled(months[int(number) - 1]).search(text))
 
 
 def _same(first: str, second: str, *, multiplied: bool, clock: bool) -> bool:

@@ -24,7 +24,17 @@ from ranker.checks.copies import copies, mixed, taken_over
 from ranker.checks.numbers import beyond_digits, certain, numbers, unmatched, written
 from ranker.checks.pairs import PairedTexts
 from ranker.checks.places import with_places
-from ranker.checks.texts import compiled, joined, length_without, matches, tables, without_addresses
+from ranker.checks.texts import (
+    compiled,
+    joined,
+    length_without,
+    matches,
+    matches_by_language,
+    names_of,
+    of_language,
+    tables,
+    without_addresses,
+)
 from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows
 from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.languages import LanguagePair, is_language, language_name, unicode_scripts
@@ -36,6 +46,8 @@ _ENDLESS = r"[\p{Thai}\p{Lao}\p{Tibetan}]"
 _BRACKET = rf"[{SENTENCE_ENDS}][\"”»」']?\s*([(（\[【][^()（）\[\]【】]{{4,}}[)）\]】])\s*$"
 _PARAGRAPH = r"\S\s*\n\s*\n\s*(\S[^\n]*)"
 _SENTENCE = rf"[{SENTENCE_ENDS}](?:\W|$)"
+_NEVER = r"\b\B"
+"""Pattern without any match."""
 _WORD = re.compile(r"[^\W\d_]+")
 _LONGEST_WORD = 8
 """Size of a source up to which "None" may be its translation."""
@@ -355,8 +367,15 @@ def _truncation(texts: PairedTexts) -> Failures:
     known = np.isfinite(shortest)
     expected, least = np.where(known, shortest, source)[texts.source], np.where(known, 1 / 3, 0.2)[texts.source]
     ended, finished = matches(texts.own, _FINAL), matches(texts.sources, _FINAL)[texts.source]
-    pattern = rf"(?:[(\[„«–,，、،-]|\s(?:{'|'.join(tables()['truncation']['unfinished'].split())}))\s*$"
-    unfinished = matches(texts.own, pattern) & ~texts.of_references(matches(texts.references, pattern))[texts.source]
+
+    def endings(language: str) -> list[str]:
+        words = "|".join(" ".join(of_language(tables()["truncation"], language)).split()) or _NEVER
+        return [rf"(?:[(\[„«–,，、،-]|\s(?:{words}))\s*$"]
+
+    _, target = texts.stated
+    in_references = matches_by_language(texts.references, np.repeat(target, np.diff(texts.slots)), endings)
+    unfinished = matches_by_language(texts.own, target[texts.source], endings)
+    unfinished = (unfinished & ~texts.of_references(in_references)[texts.source])[:, 0]
     unended = finished & ~ended & ~matches(texts.own, _ENDLESS)
     short = (expected > 40) & (own < np.where(unended, 0.68, least) * expected)
     for row in np.flatnonzero(short | (finished & ~ended & unfinished & (own > 20))).tolist():
@@ -365,15 +384,21 @@ def _truncation(texts: PairedTexts) -> Failures:
 
 def _exchanged(texts: PairedTexts, table: str) -> Failures:
     """Yield outputs with the wrong name from a group, for example of another month than in the source."""
-    for group, patterns in tables()[table].items():
+    of_source, target = texts.stated
+    for group in tables()[table]:
 
-        def named(column: pa.ChunkedArray, patterns: dict[str, str] = patterns) -> BoolArray:
-            return np.stack([matches(column, pattern) for pattern in patterns.values()], axis=1)
+        def patterns(language: str, group: str = group) -> list[str]:
+            return [*names_of(table, group, language).values()]
 
-        names, in_source, in_references = np.array([*patterns]), named(texts.sources), named(texts.references)
+        names = np.array([*names_of(table, group, "")])
+        in_source = matches_by_language(texts.sources, of_source, patterns, len(names))
+        in_references = matches_by_language(
+            texts.references, np.repeat(target, np.diff(texts.slots)), patterns, len(names)
+        )
         rows = np.flatnonzero(in_source[texts.source].any(axis=1))
         source = texts.source[rows]
-        own, wanted = named(texts.own.take(pa.array(rows))), in_source[source]
+        own = matches_by_language(texts.own.take(pa.array(rows)), target[source], patterns, len(names))
+        wanted = in_source[source]
         bare = np.diff(texts.slots)[source, np.newaxis] == 0
         kept = texts.of_references(in_references)[source]
         missing, extra = wanted & ~own & (kept | bare), own & ~wanted & ~kept

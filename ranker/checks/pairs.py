@@ -51,6 +51,15 @@ class PairedTexts(Texts):
         stated = {pair: pair.target_script for pair in {*self.pairs}}
         return np.array([stated[pair] for pair in self.pairs], dtype=object)
 
+    @cached_property
+    def stated(self) -> list[npt.NDArray[np.object_]]:
+        """Languages that language pairs state for sources and for outputs, both of shape (sources,); "" if unknown."""
+        codes = {pair: (pair.source or "", pair.target or "") for pair in {*self.pairs}}
+        known = (
+            [codes[pair][side] if is_language(codes[pair][side]) else "" for pair in self.pairs] for side in (0, 1)
+        )
+        return [np.array(side, dtype=object) for side in known]
+
     def script(self, row: int) -> str:
         """Return the code of the script that a candidate's language pair states, or ""."""
         return str(self.scripts[self.source[row]])

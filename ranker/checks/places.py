@@ -13,7 +13,8 @@ from typing import NamedTuple
 import pandas as pd
 
 from ranker.checks.numbers import positions
-from ranker.checks.texts import blanked, compiled, tables
+from ranker.checks.texts import blanked, compiled, names_of, tables
+from ranker.corpora.languages import LanguagePair, is_language
 
 WHOLE = ("copy", "language")
 ABSENT = "nothing"
@@ -36,9 +37,11 @@ def with_places(failed: pd.DataFrame, sources: Sequence[str]) -> pd.DataFrame:
     """
     rows: list[int] = []
     places: list[FaultPlace] = []
-    columns = (failed[name].tolist() for name in ("check", "found", "text"))
-    for number, (check, found, text, source) in enumerate(zip(*columns, sources, strict=True)):
-        of_check = list(dict.fromkeys(_places(check, found, {"target": text, "source": source})))
+    columns = (failed[name].tolist() for name in ("check", "found", "text", "lp"))
+    for number, (check, found, text, lp, source) in enumerate(zip(*columns, sources, strict=True)):
+        of_check = list(
+            dict.fromkeys(_places(check, found, {"target": text, "source": source}, LanguagePair(lp or "")))
+        )
         places += of_check or [FaultPlace("target", None, None)]
         rows += [number] * max(len(of_check), 1)
     table = failed.iloc[rows].reset_index(drop=True)
@@ -51,7 +54,7 @@ def with_places(failed: pd.DataFrame, sources: Sequence[str]) -> pd.DataFrame:
     )
 
 
-def _places(check: str, found: str, texts: dict[str, str]) -> Iterator[FaultPlace]:
+def _places(check: str, found: str, texts: dict[str, str], pair: LanguagePair) -> Iterator[FaultPlace]:
     text = texts["target"]
     if check in WHOLE:
         bare = text.strip()
@@ -67,7 +70,9 @@ def _places(check: str, found: str, texts: dict[str, str]) -> Iterator[FaultPlac
         missing, extra = ([] if side == ABSENT else _items(check, side) for side in found.split(" -> ", 1))
         for side, items in (("target", extra), ("source", [] if extra else missing)):
             for item in items:
-                places = [*_all(_pattern(check, item), texts[side], side)]
+                places = [
+                    *_all(_pattern(check, item, pair.target if side == "target" else pair.source), texts[side], side)
+                ]
                 said = positions(texts[side], item) if check == "numbers" and not places else ()
                 yield from (*places, *(FaultPlace(side, start, end) for start, end in said))
 
@@ -82,7 +87,7 @@ def _spaced(words: str) -> str:
     return r"[\W_]*".join(map(re.escape, "".join(words.split())))
 
 
-def _pattern(check: str, item: str) -> str:
+def _pattern(check: str, item: str, language: str | None) -> str:
     """Return a regex for the ways in which a text may write an item that a check found."""
     if check == "numbers":
         whole, _, decimals = item.partition(".")
@@ -90,8 +95,9 @@ def _pattern(check: str, item: str) -> str:
         fraction = f"[.,٫]{''.join(map(_digit, decimals))}" if decimals else ""
         return rf"(?<!\d){digits}{fraction}(?!\d)"
     if check in ("dates", "units"):
-        named = (compiled(group[item]).pattern for group in tables()[check].values() if item in group)
-        return next(named, re.escape(item))
+        spoken = language if language and is_language(language) else ""
+        groups = (names_of(check, group, spoken) for group in tables()[check])
+        return next((compiled(names[item]).pattern for names in groups if item in names), re.escape(item))
     tag = item.startswith("<") and item.endswith(">")
     return rf"(?i){re.escape(item[:-1])}(?:\s[^<>]*)?/?>" if tag else f"(?i){re.escape(item)}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +35,45 @@ def tables() -> dict[str, Any]:
     return tomllib.loads(Path(__file__).with_name("tables.toml").read_text(encoding="utf-8"))
 
 
+def of_language(table: dict[str, str], language: str) -> list[str]:
+    """Return the entries of a table for a language, or those for others; all entries if it is unknown ("")."""
+    entries = [entry for codes, entry in table.items() if not language or language in codes.split()]
+    return entries or [table[name] for name in table if name == "others"]
+
+
+@functools.cache
+def names_of(kind: str, group: str, language: str) -> dict[str, str]:
+    """Return the patterns for the names of a group, such as the months, in a language; none if there is no table."""
+    table: dict[str, str] = tables()[kind][group]
+    if group not in tables()["names"]:
+        return table
+    patterns = zip(*(entry.split() for entry in of_language(table, language)), strict=True)
+    names = tables()["names"][group].split()
+    return {name: f"(?i){'|'.join(each)}" for name, each in zip(names, patterns, strict=False)}
+
+
 def matches(texts: pa.ChunkedArray, pattern: str) -> BoolArray:
     """True for texts that contain a match of a pattern."""
     return np.asarray(pc.match_substring_regex(texts, pattern).to_numpy(), dtype=bool)
+
+
+def matches_by_language(
+    texts: pa.ChunkedArray,
+    languages: npt.NDArray[np.object_],
+    patterns: Callable[[str], Sequence[str]],
+    number: int = 1,
+) -> BoolArray:
+    """True for texts that match each of the `number` patterns for their language, shape (texts, number).
+
+    Texts in a language without patterns match none.
+    """
+    found = np.zeros((len(texts), number), dtype=bool)
+    for language in dict.fromkeys(languages):
+        rows = np.flatnonzero(languages == language)
+        chosen = texts if len(rows) == len(texts) else texts.take(pa.array(rows))
+        for place, pattern in enumerate(patterns(language)):
+            found[rows, place] = matches(chosen, pattern)
+    return found
 
 
 def length_without(texts: pa.ChunkedArray, pattern: str) -> Int64Array:
