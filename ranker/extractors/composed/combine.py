@@ -192,5 +192,7 @@ def with_files(extractor: ExtractorT, files: Mapping[str, str]) -> ExtractorT:
     if isinstance(extractor, Combination):
         return extractor._with(tuple(with_files(metric, files) for metric in extractor.metrics))
     if isinstance(extractor, ExternalScores) and extractor.name in files:
-        return dataclasses.replace(extractor, file=files[extractor.name])
+        file = files[extractor.name]
+        # as an option, none is no file
+        return dataclasses.replace(extractor, file="./none" if file == "none" else file)
     return extractor
