@@ -164,7 +164,9 @@ def _other_scale(
     """Return the numbers of the source and of the output that differ only in the power of ten that words give them."""
     if not all(languages):
         return [], []
-    of_source, of_own = (_large(*each) for each in zip((source, own), languages, strict=True))
+    # where the digits are equal, so are the parts of numbers
+    apart = _DIGITS.findall(source) == _DIGITS.findall(own)
+    of_source, of_own = (_large(*each, apart=apart) for each in zip((source, own), languages, strict=True))
     in_source, in_own = (
         {*plain, *_in_han(text)}.union(*large)
         for plain, text, large in zip((wanted, given), (source, own), (of_source, of_own), strict=True)
@@ -176,9 +178,12 @@ def _other_scale(
 
 
 @functools.lru_cache(maxsize=100_000)
-def _large(text: str, language: str) -> tuple[list[str], ...]:
-    """Return the values that each number of at least four digits, or with a word such as "million", may have."""
-    text = _summed(text)
+def _large(text: str, language: str, *, apart: bool) -> tuple[list[str], ...]:
+    """Return the values that each number of at least four digits, or with a word such as "million", may have.
+
+    If `apart` is true, 33 lakh 40 thousand are two numbers.
+    """
+    text = _COMPOUND.sub(_han_sum, text) if apart else _summed(text)
     known = [*scaled(text, language)]
     edges = [0, *(edge for _, *span in known for edge in span), len(text)]
     rest = " ".join(text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))

@@ -46,7 +46,7 @@ _ENDLESS = r"[\p{Thai}\p{Lao}\p{Tibetan}]"
 _BRACKET = rf"[{SENTENCE_ENDS}][\"”»」']?\s*([(（\[【][^()（）\[\]【】]{{4,}}[)）\]】])\s*$"
 _PARAGRAPH = r"\S\s*\n\s*\n\s*(\S[^\n]*)"
 _SENTENCE = rf"[{SENTENCE_ENDS}](?:\W|$)"
-_NEVER = r"\b\B"
+_NEVER = r"[^\s\S]"
 """Pattern without any match."""
 _WORD = re.compile(r"[^\W\d_]+")
 _LONGEST_WORD = 8
@@ -443,7 +443,13 @@ def _kept(texts: PairedTexts, name: str) -> Failures:
     pattern = tables()["kept"][name]
 
     def find(text: str) -> Counter[str]:
-        items = (unquote(item).lower() if name == "urls" else item for item in compiled(pattern).findall(text))
+        # before a letter of any script, \\t is no placeholder
+        found = (
+            each
+            for each in compiled(pattern).finditer(text)
+            if each[0][0] != "\\" or not text[each.end() : each.end() + 1].isalpha()
+        )
+        items = (unquote(each[0]).lower() if name == "urls" else each[0] for each in found)
         # of a tag, only its name
         return Counter(f"{tag[0]}>" if (tag := _TAG.match(item)) else item for item in items)
 
