@@ -151,6 +151,14 @@ def exists(path: str | Path) -> bool:
         return False
 
 
+def is_broken_link(path: str | Path) -> bool:
+    """True if `path` is a link to a file or folder that does not exist."""
+    try:
+        return Path(path).is_symlink() and not exists(path)
+    except (OSError, ValueError):
+        return False
+
+
 def read_bytes(path: str | Path) -> bytes:
     """Read a file, or standard input for ``-``, and decompress the data if the first bytes are those of gzip."""
     name = display_name(path)

@@ -154,7 +154,8 @@ def new_command(
     made = f"{counted(created.items, 'item')} to judge"
     if overlap is None and settings.judges_per_item < len(codes):
         made += f", each by {settings.judges_per_item} of {len(codes)} judges"
-    made += f", {created.shared:,} of them by {settings.judges_per_item} judges" if created.shared else ""
+    several = min(settings.judges_per_item, len(codes))
+    made += f", {created.shared:,} of them by {several} judges" if created.shared and several > 1 else ""
     made += f", {counted(created.gold, 'gold item')}" if created.gold else ""
     made += f", {counted(len(marks[0]), 'translation')} marked by {settings.prefill}" if prefill else ""
     note = f"{campaign}: {made}; start with: ranker collect serve {campaign}"

@@ -243,7 +243,7 @@ def is_other(name: str, known: Iterable[str]) -> bool:
 def verdicts_instead_of_texts(column: str, sources: Iterable[str], answers: Iterable[str]) -> str | None:
     """Return a message if a column of outputs holds verdicts of Prodigy, one of them for several sources; else None."""
     different = {*answers}
-    if not different <= _VERDICTS or len({*sources}) <= len(different):
+    if column.strip().lower() != "answer" or not different <= _VERDICTS or len({*sources}) <= len(different):
         return None
     what = f"{column!r} holds {' and '.join(sorted(different))} for different sources, as annotations of Prodigy do"
     return f"{what}, expected outputs: give them as mt"

@@ -188,6 +188,8 @@ def test_tsv_with_a_quoted_header_is_refused(tmp_path):
     what = "column '\"source\"' is quoted as in CSV, and TSV is read without quoting: save the file without quotes, or"
     with pytest.raises(DataError, match=re.escape(f"{path}:1: {what} as CSV")):
         read_dataset(path)
+    path.write_text('source\ttext\t"note"\ns\tt\tx\n', encoding="utf-8")
+    assert len(read_dataset(path)) == 1
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv"])

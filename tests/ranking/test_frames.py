@@ -121,6 +121,8 @@ def test_what_are_no_candidates_is_said(learnt, tmp_path):
         learnt.rank(5)
     with pytest.raises(MissingError, match="'nowhere' is neither a file nor a known corpus"):
         learnt.rank("nowhere")
+    with pytest.raises(MissingError, match="is neither a file nor a known corpus"):
+        learnt.rank("x" * 5000)
     (tmp_path / "link").symlink_to(tmp_path / "removed")
     with pytest.raises(MissingError, match="is a link to a file that does not exist"):
         learnt.rank(str(tmp_path / "link"))

@@ -79,7 +79,11 @@ def make_campaign(
             count, passed_over = _fill(connection, dataset, settings, PLAIN, generator, prefill=marks)
             if not count:
                 raise DataError("contains nothing to judge: no source has two different outputs", file=dataset.name)
-            shared = _share(connection, settings, generator) if settings.next == "overlap" else 0
+            shared = (
+                _share(connection, settings, generator)
+                if settings.next == "overlap" and settings.judges_per_item > 1
+                else 0
+            )
             known = 0
             if gold is not None:
                 known, _ = _fill(connection, gold, settings, GOLD, generator, gold_answers, gold_marks)
@@ -192,8 +196,8 @@ def _share(connection: sqlite3.Connection, settings: CampaignSettings, generator
 
 
 def _as_seen(text: str) -> str:
-    """Return a text with single spaces within lines and no white space around it, which looks the same on a page."""
-    return "\n".join(" ".join(line.split()) for line in text.strip().splitlines())
+    """Return a text without white space at the ends of its lines and of the text, which a page does not show."""
+    return "\n".join(line.rstrip() for line in text.rstrip().splitlines())
 
 
 def _rows(dataset: Dataset) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -106,7 +107,7 @@ class NamedScorers:
                 f"has no language pair: it seems to be {language}, and {follows} must know the language of all shards"
             )
             where = source_place(part, int(of_script[0]))
-            raise DataError(f"{where} {what}: add it in a column or key lp, or set the tokenizer")
+            raise DataError(f"{where} {what}: add it in a column or key lp, or set the option that is auto")
         for scorer in self.scorers() if len(unknown) else ():
             by_language = isinstance(scorer, RankerScorer) and scorer.ranker.weight_sets.by_language
             if by_language and scorer.feature_set.needs.language:
@@ -131,7 +132,7 @@ def _scorers(metrics: tuple[str, ...], model: str | None, level: Level) -> tuple
 
 def _follows_language(extractor: Extractor) -> bool:
     """True if the extractor has options that follow the target language."""
-    return any(option in extractor.signature() for option in ("=auto", "alignment=meteor"))
+    return re.search(r"=auto[],]|\balignment=meteor\b", extractor.signature()) is not None
 
 
 def _check_by_shards(extractor: Extractor, what: str) -> None:

@@ -16,7 +16,7 @@ from ranker.corpora.formats.shards import MANIFEST, Shards
 from ranker.corpora.records import shown
 from ranker.corpora.selection import with_language_pair
 from ranker.errors import DataError, MissingError, nearest
-from ranker.files import STDIN, display_name, exists
+from ranker.files import STDIN, display_name, exists, is_broken_link
 
 
 def load(
@@ -51,10 +51,9 @@ def _loaded(text: str, systems: Sequence[str], severity_weights: Mapping[str, fl
         if shards is not None:
             return shards.load()
         if text != STDIN and not exists(text):
-            if Path(text).is_symlink():
-                raise MissingError(
-                    f"{shown(text)} is a link to a file that does not exist: correct the link, or remove it"
-                )
+            if is_broken_link(text):
+                what = f"{shown(text)} is a link to a file that does not exist: correct the link, or remove it"
+                raise MissingError(what)
             near = nearest(text, known) or nearest(text, [path.name for path in Path().glob("*")], likeness=0.8)
             what = f"{shown(text)} is neither a file nor a known corpus{near}; known corpora: {', '.join(known)}"
             raise MissingError(what)

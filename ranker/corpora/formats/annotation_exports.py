@@ -173,13 +173,15 @@ def exported(values: Iterable[tuple[int, Any]], file: str) -> list[tuple[int, di
                 logs.setdefault("", []).append((line, value))
             else:
                 logs |= {(line, name): [(line, entry) for entry in log] for name, log in value.items()}
-    for line, entry in itertools.chain.from_iterable(_without_resets(log, void) for log in logs.values()):
+    with _read_as("Pearmut", file, first):
+        kept = [*itertools.chain.from_iterable(_without_resets(log, void) for log in logs.values())]
+    for line, entry in kept:
         with _read_as("Pearmut", file, line):
             for key, row, is_answer in _of_pearmut(entry, checks, lost, line):
                 # people may change their mind, and the last answer counts
                 if is_answer or key not in scored:
                     scored[key] = line, row, is_answer
-    for lines, what in ((void, "that were reset in Pearmut"), (checks, "of tutorials or attention checks")):
+    for lines, what in ((void, "reset in Pearmut"), (checks, "of tutorials or attention checks")):
         if lines:
             log_note(f"left out {counted(len(lines), 'annotation')} {what} (the first on line {lines[0]})", file)
     note_lost_places(lost, file)
@@ -383,11 +385,12 @@ def _is_campaign(value: dict[str, Any]) -> bool:
 
 def _without_resets(log: Sequence[tuple[int, Any]], void: list[int]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the judgements in a log of Pearmut that no reset follows; lines of the others are added to `void`."""
-    entries = [
-        (line, entry, repr(entry.get("user_id")), str(entry.get("item_i")))
-        for line, entry in log
-        if isinstance(entry, dict) and "annotation" in entry
-    ]
+    entries = []
+    for line, entry in log:
+        if not isinstance(entry, dict):
+            raise TypeError(f"expected an object for each annotation, found {shown(entry)}")
+        if "annotation" in entry:
+            entries.append((line, entry, repr(entry.get("user_id")), str(entry.get("item_i"))))
     resets = {(*key,): at for at, (_, entry, *key) in enumerate(entries) if entry["annotation"] == _RESET}
     for at, (line, entry, user, item) in enumerate(entries):
         if item.startswith(_NOT_JUDGED):
@@ -426,9 +429,13 @@ def _of_label_studio(
                 mark = marks.setdefault(key, {"severity": "", "category": ""})
                 if score is not None or isinstance(answer.text, list):
                     unread.add(shown(result.from_name))
-                for word in (*answer.marks, *answer.choices, *map("/".join, answer.taxonomy)):
+                for word in (*answer.marks, *answer.choices):
                     is_severity = result.from_name == "severity" or word.strip().lower() in _SEVERITIES
                     mark["severity" if is_severity else "category"] = word
+                if answer.taxonomy and mark["category"]:
+                    unread.add(shown(result.from_name))
+                elif answer.taxonomy:
+                    mark["category"] = ", ".join(map("/".join, answer.taxonomy))
                 side = SIDES[1] if canonical(str(result.to_name)) == "source" else SIDES[0]
                 start, end = _place(texts.get("source" if side == SIDES[1] else "text"), answer)
                 # only results that quote the text show in which units they count

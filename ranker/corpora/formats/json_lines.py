@@ -84,6 +84,8 @@ class Keys:
     """Keys that hold objects of numbers, each with the keys in these objects."""
     are_settings: dict[str, bool] = field(default_factory=dict)
     """Keys that hold objects of numbers, each with True if these are settings, not ratings by judge."""
+    are_named: bool | None = None
+    """True if records of single candidates name systems; None if there was none yet."""
 
 
 def parse_records(text: str, file: str, lp: str | None = None) -> list[Record]:
@@ -194,7 +196,6 @@ class _Rows:
     def __init__(self, file: str, unit: str) -> None:
         self.file, self.unit = file, unit
         self.are_all = True
-        self.are_named: bool | None = None
         self.number = 0
         self.grouped: dict[tuple[object, ...], tuple[Record, dict[str, tuple[int, int, Candidate]]]] = {}
 
@@ -202,10 +203,11 @@ class _Rows:
         """Add a candidate to its source's record; return that record in a list if it is new, else an empty list."""
         self.number += 1
         named = fields.get("system") not in (None, "")
-        if self.are_named is (not named):
-            expected = f"a name in every {self.unit} or in none"
-            reader.fail("system", expected, fields.get("system") if named else "nothing")
-        self.are_named = named
+        if reader.keys.are_named is (not named):
+            found = shown(fields["system"]) if named else "nothing"
+            what = f"system: expected a name in every {self.unit} or in none, found {found}"
+            raise DataError(what, file=self.file, line=reader.line)
+        reader.keys.are_named = named
         self.are_all &= not named and record.seg_id is None
         # nothing tells whether equal references without a source are of one
         own = self.number if not record.source and record.seg_id is None and not named else None

@@ -137,10 +137,8 @@ def _in_order_of_moses(fields: list[pa.Array], file: str) -> list[pa.Array]:
     if _has_spans(first):
         row = pc.index(pc.match_substring_regex(fields[4], _SPANS), False).as_py()
         if row >= 0:
-            what = (
-                f"found {shown(fields[4][row].as_py())}, expected a segmentation into phrases such as {shown(first[4])}"
-            )
-            raise DataError(f"{what}, as in line 1", file=file, line=row + 1)
+            found = f"found {shown(fields[4][row].as_py())}, expected a segmentation into phrases"
+            raise DataError(f"{found} such as {shown(first[4])}, as in line 1", file=file, line=row + 1)
         log_note("ignored a field after the score: segmentations into phrases", file)
         return [*fields[:4], *fields[5:]]
     if not _is_of_marian(first):

@@ -42,7 +42,7 @@ _A, _B = (re.compile(rf"(({'|'.join(TEXTS)}|system|model)[ _]?)?[{side}]") for s
 _SIDES = {"left": ">", "right": "<", ">": ">", "<": "<", "": "-", "-": "-"}
 _TIE = re.compile(r"(tied?|draw|equal|same|neither|=|both[ _]?(good|bad))( ?\(both[ _]?(good|bad)\))?")
 _ONE, _ZERO = {"1", "1.0", "true"}, {"0", "0.0", "false", ""}
-_MESSAGES = r"""^\s*\[\s*\{\s*['"](role|content)['"]\s*:"""
+_MESSAGES = r"""^\s*\[\s*\{[^{}]*['"](role|content)['"]\s*:"""
 _EXPECTED = "a, b, tie, 1, 2, both bad, or the name of one of the two systems"
 
 

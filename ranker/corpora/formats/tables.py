@@ -65,6 +65,7 @@ _QUOTED = re.compile(r'(?:^|\t)("(?:[^"\t\n]|"")*")(?=\t|$)', re.MULTILINE)
 _QUOTED_COMMA = re.compile(r'(?:^|\t)("[^"\t\n]*,[^"\t\n]*")(?=\t|$)', re.MULTILINE)
 _OPEN_COMMA = re.compile(r'(?:^|\t)(?!"[^"\t\n]*"(?:\t|$))[^\t\n,]*,', re.MULTILINE)
 """Cells of TSV with a comma, in quotes and not."""
+_COLUMNS = {*map(names.canonical, names.SPELLINGS)}
 _SEPARATOR_LINE = re.compile(r'"?sep=([^\r\n])"?(?=[\r\n])', re.IGNORECASE)
 _CHUNK = 50_000  # rows of a CSV file that are Python objects at a time
 
@@ -127,31 +128,33 @@ def table_rows(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> I
 
 
 def _tsv_rows(text: str, file: str, delimiter: Delimiter) -> Iterator[tuple[int, list[str]]]:
+    # columns of which all cells are quoted
+    quoted: list[int] = []
     for number, line in enumerate(text.split("\n"), 1):
-        yield number, line.split(delimiter) if line else []
-    if '"' in text and (line_of_cell := _quoted_as_in_csv(text)):
+        row = line.split(delimiter) if line else []
+        if number == 2:
+            quoted = [at for at, cell in enumerate(row) if _QUOTED.fullmatch(cell)]
+        elif quoted and row:
+            quoted = [at for at in quoted if at < len(row) and _QUOTED.fullmatch(row[at])]
+        yield number, row
+    line_of_cell = _quoted_cell(text) if '"' in text else None
+    if line_of_cell or (quoted and text.rstrip("\n").count("\n") > 1):
         what = "this line has a cell quoted as in CSV, and TSV is read without quoting"
         advice = "if the quotes are no part of the text, save the file without them, or as CSV"
-        log_note(f"{file}:{line_of_cell}: {what}: {advice}")
+        log_note(f"{file}:{line_of_cell or 2}: {what}: {advice}")
 
 
-def _quoted_as_in_csv(text: str) -> int | None:
-    """Return the line of the first cell of TSV that seems to be quoted as in CSV, or None.
+def _quoted_cell(text: str) -> int | None:
+    """Return the line of a cell of TSV that seems to be quoted as in CSV, or None.
 
-    Such a cell holds two quotes in a row, or all cells of its column, or all cells with a comma, are quoted, and there
-    are at least two.
+    Such a cell holds two quotes in a row, or is one of at least two cells with a comma, which are all quoted.
     """
     cells = _QUOTED.finditer(text) if '""' in text else ()
     first = next((cell.start(1) for cell in cells if '""' in cell[1][1:-1]), None)
     if first is None and not _OPEN_COMMA.search(text):
         cells = _QUOTED_COMMA.finditer(text)
         first = next((cell.start(1) for cell, _ in itertools.pairwise(cells)), None)
-    if first is not None:
-        return text.count("\n", 0, first) + 1
-    rows = [line.split("\t") for line in text.split("\n")[1:] if line]
-    found = (at for at, cell in enumerate(rows[0] if len(rows) > 1 else ()) if _QUOTED.fullmatch(cell))
-    quoted = any(all(at < len(row) and _QUOTED.fullmatch(row[at]) for row in rows) for at in found)
-    return 2 if quoted else None
+    return None if first is None else text.count("\n", 0, first) + 1
 
 
 def _csv_rows(text: str, file: str, delimiter: Delimiter) -> Iterator[tuple[int, list[str]]]:
@@ -181,7 +184,8 @@ def parse_table(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> 
     """Parse CSV (if `quoted`) or TSV with a header line."""
     numbered = table_rows(text, file, delimiter, quoted=quoted)
     header_line, header = next(numbered, (1, []))
-    if not quoted and (name := next(filter(_QUOTED.fullmatch, header), None)):
+    named = (cell for cell in header if _QUOTED.fullmatch(cell) and names.canonical(cell.strip('"')) in _COLUMNS)
+    if not quoted and (name := next(named, None)):
         what = f"column {shown(name)} is quoted as in CSV, and TSV is read without quoting"
         raise DataError(f"{what}: save the file without quotes, or as CSV", file=file, line=header_line)
     columns = [*map(names.canonical, header)]

@@ -177,7 +177,7 @@ def test_annotations_that_were_reset_in_pearmut_are_left_out(
     (tmp_path / "x.json").write_text(json.dumps({"c": log, "d": other}))
     found = scores(read_dataset(tmp_path / "x.jsonl"))
     assert found == [["0", "u", 5.0], *kept]
-    note = f"left out {count} that were reset in Pearmut (the first on line "
+    note = f"left out {count} reset in Pearmut (the first on line "
     assert (note in caplog.text) if count else not caplog.text
     assert scores(read_dataset(tmp_path / "x.json")) == [
         *(row for row in found if row[0] == "0"),

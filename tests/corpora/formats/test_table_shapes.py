@@ -109,7 +109,7 @@ def test_conversations_are_read_beside_plain_texts() -> None:
 
 
 @pytest.mark.parametrize(
-    "cell", [said("Tag", "days")[:-3], str(json.loads(said("Tag", "days"))), "  [ { 'content': 'x' } ]"]
+    "cell", [said("Tag", "days")[:-3], str(json.loads(said("Tag", "days"))), "  [ { 'name': 'y', 'content': 'x' } ]"]
 )
 def test_a_conversation_that_is_no_json_is_refused(cell: str, tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
