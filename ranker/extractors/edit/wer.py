@@ -52,7 +52,7 @@ class ReferenceErrorRate(Metric):
         alone = np.stack([batch.candidate_lengths, np.zeros(len(batch.candidate))], axis=1)
         if not len(rows):
             return alone.astype(np.float64)
-        best = pairs.best(-error_rate(rows), rows)
+        best = pairs.best(-error_rate(rows), -rows)
         return np.where(best[:, np.newaxis] >= 0, rows[best], alone)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
@@ -67,7 +67,7 @@ class WordErrorRate(ReferenceErrorRate):
     .. math:: \min_r \frac{\mathrm{insertions} + \mathrm{deletions} + \mathrm{substitutions}}{|r|}
 
     (Nießen et al. 2000); the reference r with the lowest rate counts, with its own length (Cer et al. 2010, footnote
-    8), and of those with equal rates the longest. An empty candidate scores 1; against an empty reference, it scores 0
+    8), and of those with equal rates the shortest. An empty candidate scores 1; against an empty reference, it scores 0
     and a candidate with words 1.
 
     Parameters
