@@ -244,7 +244,8 @@ def test_commands_say_it_once_on_stderr(tmp_path, monkeypatch, command):
     trained = notes("train", "--data", "c.jsonl", "--features", "bleu,ngrams[match=stem]", "-o", "a.model")
     assert [line.split(":")[2] for line in trained if "stem" in line] == [" ngrams[match=stem] (stemmer=english)"]
     assert notes("rank", "c.jsonl", "--model", "a.model") == []
-    (tmp_path / "de.nbest").write_text("".join(f"{n} ||| {GERMAN_OUTPUTS[0]} ||| f= 1 ||| 1\n" for n in range(9)))
+    lines = (f"{n} ||| {text} ||| f= 1 ||| 1\n" for n in range(9) for text in GERMAN_OUTPUTS[:2])
+    (tmp_path / "de.nbest").write_text("".join(lines))
     (tmp_path / "de.ref").write_text(f"{GERMAN}\n" * 9)
     words = ("rerank", "de.nbest", "--references", "de.ref", "--oracle")
     assert notes(*words, "meteor[language=de]") == []

@@ -22,8 +22,8 @@ class PositionIndependentErrorRate(ReferenceErrorRate):
     .. math:: \min_r \frac{\max(|c|, |r|) - \mathrm{matches}(c, r)}{|r|}
 
     of candidate c and reference r as bags of words (Tillmann et al. 1997); there is no upper bound. The reference with
-    the lowest rate counts, with its own length, and of those with equal rates the shortest. An empty candidate scores 1.
-    Against an empty reference, a candidate with words scores 1 and an empty candidate 0.
+    the lowest rate counts, with its own length, and of those with equal rates the shortest. An empty candidate scores
+    1. Against an empty reference, a candidate with words scores 1 and an empty candidate 0.
 
     Parameters
     ----------
