@@ -9,7 +9,7 @@ import numpy as np
 
 from ranker.arrays import BoolArray, Int64Array
 from ranker.corpora.dataset import Dataset, view
-from ranker.corpora.languages import ENGLISH
+from ranker.corpora.languages import ENGLISH, language_name
 
 COMPARABLE = 3
 """Minimum number of candidates of a source for comparing each candidate with what the others have in common."""
@@ -23,7 +23,7 @@ class Needs:
     """
 
     references: int = 1
-    """Minimum number of references of the source's language pair; each source also needs one, unless this is 0."""
+    """Minimum number of references in the source's target language; each source also needs one, unless this is 0."""
     source: bool = False
     """True if each source needs its text."""
     candidates: int = 1
@@ -58,24 +58,24 @@ class Needs:
         )
 
     def enough_references(self, dataset: Dataset) -> BoolArray:
-        """Mask of the sources whose language pair has enough references to learn from, shape (sources,)."""
-        return np.asarray((references_of_pair(dataset) >= self.references) | (self.references <= 1))
+        """Mask of the sources whose target language has enough references to learn from, shape (sources,)."""
+        return np.asarray((references_in_language(dataset) >= self.references) | (self.references <= 1))
 
     def missing(self, dataset: Dataset, sources: BoolArray | None = None) -> str | None:
-        """Return a message if the pairs of all `sources`, or of the data, have too few references, else None."""
+        """Return a message if the languages of all `sources`, or of the data, have too few references, else None."""
         chosen = np.ones(len(dataset.sources), dtype=bool) if sources is None else sources
         if self.references <= 1 or self.enough_references(dataset)[chosen].any():
             return None
-        number, pairs = references_of_pair(dataset)[chosen], dataset.source_language_pairs[chosen]
-        largest = f" of {pairs[number.argmax()]}" if len(dataset.language_pairs) > 1 and len(pairs) else ""
-        each = " per language pair" if largest else ""
+        number, languages = references_in_language(dataset)[chosen], dataset.target_languages[chosen]
+        several = len({*dataset.target_languages}) > 1 and len(languages)
+        largest = f" in {language_name(languages[number.argmax()]) or 'an unknown language'}" if several else ""
+        each = " per target language" if several else ""
         what = f"{number.max(initial=0)} reference sentences{largest} are too few for a language model"
         return f"{what}, which needs {self.references}{each}"
 
 
 @view
-def references_of_pair(dataset: Dataset) -> Int64Array:
-    """Number of references in the language pair of each source, shape (sources,)."""
-    references, pairs = np.diff(dataset.reference_offsets), dataset.source_language_pairs
-    totals = {pair: int(references[pairs == pair].sum()) for pair in dataset.language_pairs}
-    return np.array([totals[pair] for pair in pairs], dtype=np.int64)
+def references_in_language(dataset: Dataset) -> Int64Array:
+    """Number of references in the target language of each source, shape (sources,)."""
+    codes = np.unique(dataset.target_languages.astype(str), return_inverse=True)[1]
+    return np.bincount(codes, weights=np.diff(dataset.reference_offsets)).astype(np.int64)[codes]

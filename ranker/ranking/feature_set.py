@@ -370,8 +370,8 @@ def context_for(extractor: Extractor, dataset: Dataset) -> tuple[Dataset, BoolAr
 def _own_columns(extractor: Extractor, dataset: Dataset, ready: FloatArray | None = None) -> FloatArray:
     """Return an extractor's columns for all candidates: those in `ready` if given, otherwise computed.
 
-    If the extractor needs references, candidates without a reference, or of a language pair with too few to learn from,
-    get 0, and candidates that are references are compared with the other references.
+    If the extractor needs references, candidates without a reference, or in a target language with too few to learn
+    from, get 0, and candidates that are references are compared with the other references.
     """
     if not extractor.needs.references:
         return _columns(extractor, dataset) if ready is None else ready

@@ -14,7 +14,7 @@ from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, view
 from ranker.errors import DataError, counted
 from ranker.extractors.base import Extractor, join_notes
-from ranker.extractors.needs import references_of_pair
+from ranker.extractors.needs import references_in_language
 from ranker.ranking.feature_set import FeatureSet
 from ranker.text.target_languages import in_english
 
@@ -26,7 +26,7 @@ LARGEST = 1e100
 
 @dataclass(frozen=True, eq=False)
 class AvailableInputs:
-    """Per source: its text, any reference, number of candidates, English or not, references of its language pair."""
+    """Per source: its text, any reference, number of candidates, English or not, references in its target language."""
 
     has_text: BoolArray
     has_reference: BoolArray
@@ -63,7 +63,7 @@ def available_inputs(dataset: Dataset) -> AvailableInputs:
     has_reference = np.diff(dataset.reference_offsets) > 0
     has_text = (dataset.sources["text"] != "").to_numpy(bool)
     return AvailableInputs(
-        has_text, has_reference, candidates.astype(np.int64), in_english(dataset), references_of_pair(dataset)
+        has_text, has_reference, candidates.astype(np.int64), in_english(dataset), references_in_language(dataset)
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -11,9 +12,8 @@ import numpy as np
 from ranker import notation
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, view
-from ranker.corpora.languages import LanguagePair
 from ranker.errors import DataError, OptionError
-from ranker.extractors import by_language_pair
+from ranker.extractors import by_language
 from ranker.extractors.base import FitScope, FittedExtractor, unfitted
 from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.dependency.parsed import parser_signature, tag_batch
@@ -92,7 +92,7 @@ class Perplexity(FittedExtractor):
     tokenizer: Tokenizer = "13a"
     lowercase: bool = True
     model: str | None = None
-    learnt: dict[LanguagePair, ReferenceModel] | None = notation.learnt()
+    learnt: dict[Hashable, ReferenceModel] | None = notation.learnt()
 
     def __post_init__(self) -> None:
         """Refuse options that are out of range or do not go together."""
@@ -193,12 +193,12 @@ class Perplexity(FittedExtractor):
         return f"{display_name(self.model)}: {'; '.join(notes)}" if notes else None
 
     def fit(self, dataset: Dataset) -> Perplexity:
-        """Estimate a language model from the references of each language pair, unless it is read from a file."""
+        """Estimate a language model from the references in each target language, unless it is read from a file."""
         if self.model is not None:
             return self
         whole = Perplexity(**{**self._options(), "leave_out": False, "oov": False, "match": False})
         return dataclasses.replace(
-            self, learnt=by_language_pair.learn(dataset, lambda part: _language_model(part, whole))
+            self, learnt=by_language.learn(dataset, "target language", lambda part: _language_model(part, whole))
         )
 
     def transform(self, dataset: Dataset) -> FloatArray:
@@ -213,12 +213,12 @@ class Perplexity(FittedExtractor):
             words = batch.segments.take(sentences)
             return self._columns_of(self._frozen().scores(batch.segments.vocabulary, *words, matched=self.match))[place]
         columns = np.zeros((len(dataset), len(self.columns)))
-        for part, sources, learnt in by_language_pair.parts(dataset, self._reference_models):
+        for part, sources, learnt in by_language.parts(dataset, "target language", self._reference_models):
             columns[sources[dataset.candidate_source]] = self._scores(part, learnt)
         return columns
 
     def _scores(self, dataset: Dataset, learnt: ReferenceModel) -> FloatArray:
-        """Return the columns of candidates of one language pair."""
+        """Return the columns of candidates in one target language."""
         batch = self._batch(dataset)
         values = learnt.recode(batch.segments)
         if not self.leave_out:
@@ -235,7 +235,7 @@ class Perplexity(FittedExtractor):
         if self.model is not None:
             return self.transform(others)
         columns = np.zeros((len(dataset.references), len(self.columns)))
-        for part, sources, learnt in by_language_pair.parts(dataset, self._reference_models):
+        for part, sources, learnt in by_language.parts(dataset, "target language", self._reference_models):
             batch = self._batch(part)
             number = len(batch.reference)
             groups = (learnt.source, part.references["source"]) if self.leave_out else (learnt.reference, range(number))
@@ -251,7 +251,7 @@ class Perplexity(FittedExtractor):
         return token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
 
     @property
-    def _reference_models(self) -> dict[LanguagePair, ReferenceModel]:
+    def _reference_models(self) -> dict[Hashable, ReferenceModel]:
         if self.learnt is None:
             raise unfitted(self)
         return self.learnt
@@ -279,7 +279,7 @@ class Perplexity(FittedExtractor):
 
 @dataclass(frozen=True, eq=False)
 class ReferenceModel:
-    """A language model learnt from all references of a language pair in a data set."""
+    """A language model learnt from all references in a target language of a data set."""
 
     vocabulary: list[str]
     reference: Int64Array

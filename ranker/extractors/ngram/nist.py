@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,9 +13,8 @@ import numpy.typing as npt
 from ranker import notation
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset, view
-from ranker.corpora.languages import LanguagePair
 from ranker.errors import OptionError
-from ranker.extractors import by_language_pair
+from ranker.extractors import by_language
 from ranker.extractors.base import FitScope, Metric, unfitted
 from ranker.text.ngrams import ngram_totals
 from ranker.text.tokens import Tokenizer, token_batch
@@ -58,7 +58,7 @@ class Nist(Metric):
     order: int = 5
     tokenizer: Tokenizer = "13a"
     lowercase: bool = False
-    learnt: dict[LanguagePair, _NgramInformation] | None = notation.learnt()
+    learnt: dict[Hashable, _NgramInformation] | None = notation.learnt()
 
     def __post_init__(self) -> None:
         """Refuse options out of range."""
@@ -76,7 +76,7 @@ class Nist(Metric):
         Other n-grams carry no information.
         """
         unfitted_metric = Nist(**self._options())
-        learnt = by_language_pair.learn(dataset, lambda part: _information(part, unfitted_metric))
+        learnt = by_language.learn(dataset, "language pair", lambda part: _information(part, unfitted_metric))
         return dataclasses.replace(self, learnt=learnt)
 
     def statistics(self, dataset: Dataset) -> FloatArray:
@@ -84,7 +84,7 @@ class Nist(Metric):
         if self.learnt is None:
             raise unfitted(self)
         statistics = np.zeros((len(dataset), self.width))
-        for part, sources, learnt in by_language_pair.parts(dataset, self.learnt):
+        for part, sources, learnt in by_language.parts(dataset, "language pair", self.learnt):
             statistics[sources[dataset.candidate_source]] = self._statistics(part, *learnt)
         return statistics
 
