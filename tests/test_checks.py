@@ -97,6 +97,8 @@ FAILS = [
     (f"See {WIKI}/日本.", "それを見る。", "en-ja", "urls", f"{WIKI}/日本 -> nothing"),
     ("<b>Halt</b>", "<b>Stop", "de-en", "markup", "</b> -> nothing"),
     ("Halt", "**Stop**", "de-en", "markup", "nothing -> **Stop**"),
+    ("**Halt** und **geh**", "**Stop** and go", "de-en", "markup", "**Halt** -> nothing"),
+    ("[Halt](a.html)", "[Stop](b.html)", "de-en", "markup", "[Halt](a.html) -> [Stop](b.html)"),
     ("Hallo {name}, %s!", "Hello {nome}, %s!", "de-en", "placeholders", "{name} -> {nome}"),
     ("%s of %s.", "%1$s: %1$s.", "en-de", "placeholders", "%s -> %1$s"),
     ("%s of %d.", "%1$d: %2$s.", "en-de", "placeholders", "%s, %d -> %1$d, %2$s"),
@@ -459,6 +461,11 @@ SOUND = [
     (
         "Like A Rolling Stone, Born In The Fields sind auch zu hören.",
         "Like a rolling stone, born in the fields can be heard too.",
+        "de-en",
+    ),
+    (
+        "**Bist du** auf [der Seite](http://x.de) hier, **ja**?",
+        "**Are you** on [the page](http://x.de), **yes**?",
         "de-en",
     ),
 ]

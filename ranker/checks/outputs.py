@@ -458,7 +458,25 @@ def _kept(texts: PairedTexts, name: str) -> Failures:
         return _compared(texts, suspect, find, _other_urls, written=lambda text, _: _beginnings(text))
     if name == "placeholders":
         return _compared(texts, suspect, find, partial(_other_placeholders, find))
-    return _compared(texts, suspect, find, lambda _, __, wanted, given, ___: ([*(wanted - given)], [*(given - wanted)]))
+    return _compared(
+        texts, suspect, find, lambda _, __, wanted, given, ___: (_lacking(wanted, given), _lacking(given, wanted))
+    )
+
+
+def _lacking(items: Counter[str], others: Counter[str]) -> list[str]:
+    """Return the items of markup that `others` have less often, whatever the bold text or the text of a link."""
+    excess = Counter(map(_form, items.elements())) - Counter(map(_form, others.elements()))
+    found: dict[str, None] = {}
+    for item in (items - others).elements():
+        if excess[_form(item)] > 0:
+            excess[_form(item)] -= 1
+            found[item] = None
+    return [*found]
+
+
+def _form(markup: str) -> str:
+    """Return an item of markup without text that is translated: ``**``, or a link's address."""
+    return "**" if markup.startswith("**") else markup[markup.find("](") :] if markup.startswith("[") else markup
 
 
 def _other_placeholders(
