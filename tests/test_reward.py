@@ -73,3 +73,14 @@ def test_a_reward_by_the_agreement_of_candidates_is_refused_without_advice_for_t
     with pytest.raises(OptionError, match="such as chrf or full, or rank systems by human judgements") as refused:
         ranker.reward("consensus")
     assert "--" not in str(refused.value)
+
+
+def test_the_tokenizer_that_follows_the_script_is_told_once(caplog):
+    batch = {"completions": ["猫在垫子上睡觉，很好。"], "target": ["猫坐在垫子上睡着了，很好。"]}
+    function = ranker.reward("bleu", references="target")
+    assert function(**batch) == function(**batch)
+    note = "tokenizer=zh, because the references are Chinese by their script"
+    assert [note in message for message in caplog.messages] == [True]
+    caplog.clear()
+    ranker.reward("bleu", references="target", lp="en-zh")(**batch)
+    assert not caplog.messages

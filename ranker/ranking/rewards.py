@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 from ranker.checks.faults import faults
 from ranker.corpora.formats.in_memory import by_translation, from_texts
 from ranker.corpora.records import joined_texts, shown
-from ranker.errors import DataError
+from ranker.errors import DataError, log_note
 from ranker.extractors.base import Metric
 from ranker.ranking.ranker import Ranker
 from ranker.ranking.scorers import MetricScorer, Scorer, is_fraction, scorer_of, sign_of, systems_scorer
@@ -40,7 +41,8 @@ def reward(
     references : str, default "references"
         Name of the column with one reference, or a list of them, for each completion.
     lp : str, optional
-        Language pair, as ``en-ja``, for the tokenizer and the checks.
+        Language pair, as ``en-ja``, for the tokenizer and the checks. Without it the tokenizer of metrics such as
+        ``bleu`` follows the script of the references of each call, which a note tells once.
     checks : bool, default True
         Give completions that are no translation (empty, a copy of the source or a part of it, in another language, a
         refusal, repeated words) a low reward: 0, or for unbounded scores 10 below the lower of the score and 0.
@@ -105,6 +107,8 @@ class _Reward:
             and (dataset.sources["text"] == "").any()
         ):
             raise DataError(f"no sources: {scorer.name} requires a list of them in 'sources'", file="reward")
+        if self.lp is None and isinstance(scorer, MetricScorer) and (note := scorer.note(dataset)):
+            _log_once(note)
         scores = scorer.score(scorer.statistics(dataset))
         faulty = faults(dataset) != "" if self.checks else np.zeros(len(dataset), dtype=bool)
         if is_fraction(scorer):
@@ -112,6 +116,12 @@ class _Reward:
         else:
             scores = np.where(faulty, np.minimum(sign_of(scorer) * scores, 0) - _FAULTY, sign_of(scorer) * scores)
         return [*map(float, scores)]
+
+
+@functools.cache
+def _log_once(note: str) -> None:
+    # a trainer calls the function for every batch
+    log_note(note)
 
 
 def _text_of(completion: Any) -> str | None:
