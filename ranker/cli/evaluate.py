@@ -241,7 +241,7 @@ def _of_shards(shards: Shards, sharding: ShardOptions, named: NamedScorers, aske
             print_note(str(note))
         if direction := judgements_note(people, asked.kind, *learnt_kinds(scorer)):
             print_note(direction)
-        if certainty_of(scorer, outputs, [], []):
+        if certainty_of(scorer, outputs, 0, 0.0):
             print_note("in shards, the accuracy over pairs and the error of the confidence are not computed")
         own = scores[outputs.context_rows]
         comparison = agreement(outputs, own, kind=kind, resamples=asked.resamples, seed=asked.seed)
