@@ -13,7 +13,7 @@ from ranker.errors import DataError
 
 T = TypeVar("T")
 Group = Literal["language pair", "target language"]
-"""What the sources that are learnt from together have in common."""
+"""Criterion by which sources are grouped for learning."""
 
 
 def learn(dataset: Dataset, by: Group, learn_from: Callable[[Dataset], T]) -> dict[Hashable, T]:

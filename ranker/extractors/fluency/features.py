@@ -42,8 +42,8 @@ class Perplexity(FittedExtractor):
 
     with sentence boundaries counted (Ye, Zhou and Lin 2007, section 4.2.3). The reference language model is an
     interpolated modified Kneser-Ney model (Chen and Goodman 1998), learnt anew from the references of the data being
-    ranked, for each language pair separately. As published, they include the candidate's own references. Lower is more
-    fluent.
+    ranked, for each target language separately. As published, they include the candidate's own references. Lower is
+    more fluent.
 
     The model depends on which sentences the references are, not on their order: they are sorted by their code points
     before they are counted. KenLM's ``lmplz`` estimates slightly different discounts from other orders of the same
